@@ -52,13 +52,13 @@ HELD_ONCE = min(_Probe().hold(), 3)  # what was just read from the one place tha
 
 
 def owns_memory(grad: np.ndarray) -> bool:
-    """Whether an array's memory is its own, or that of an array which is there for it alone."""
+    """Return True if an array's memory is its own, or that of an array that exists only for it."""
     base = grad.base
     return (base is None or (type(base) is np.ndarray and count(base) <= HELD_ONCE)) and grad.flags.writeable
 
 
 def is_dense(array: np.ndarray) -> bool:
-    """Whether the elements lie one behind the other, in whatever order of the dimensions."""
+    """Return True if the elements are contiguous in memory, in any order of the dimensions."""
     if array.flags.forc:
         return True
     expected = array.itemsize
@@ -70,7 +70,7 @@ def is_dense(array: np.ndarray) -> bool:
 
 
 def lies_like(grad: np.ndarray, leaf: np.ndarray) -> bool:
-    """Whether a gradient lies in memory as PyTorch wants it: like the leaf, or in rows if that has gaps."""
+    """Return True if a gradient's memory layout matches PyTorch's: like the leaf, or in rows if that has gaps."""
     if leaf.flags.c_contiguous and leaf.size:
         return grad.flags.c_contiguous
     if not is_dense(leaf):
@@ -80,7 +80,7 @@ def lies_like(grad: np.ndarray, leaf: np.ndarray) -> bool:
 
 
 def room_like(leaf: np.ndarray, dtype: Any) -> np.ndarray:
-    """Zeros for a leaf's gradient, which lie in memory as PyTorch wants it; a picture shows what is written over."""
+    """Return zeros for a leaf's gradient in PyTorch's memory layout; a picture shows what is overwritten."""
     return np.zeros_like(leaf, dtype) if is_dense(leaf) else np.zeros(leaf.shape, dtype)
 
 
@@ -95,7 +95,7 @@ def _renew_lock() -> None:
 
 
 class Metadata:
-    """What a node knows of a gradient that arrives at it."""
+    """What a node knows about a gradient that arrives at it."""
 
     __slots__ = ("shape", "dtype")
     is_nested_tensor = is_cpp_nested_tensor = False
@@ -105,14 +105,14 @@ class Metadata:
 
     @classmethod
     def of(cls, shape: tuple[int, ...], kind: np.dtype | None) -> Metadata:
-        """The same from an array's facts; where no gradient can arrive, what PyTorch makes of nothing."""
+        """Return it from an array's facts; if no gradient can arrive, from what PyTorch makes of nothing."""
         if kind is None or kind.kind != "f":
             return cls([], dtypes.get_default_dtype())
         return cls(list(shape), dtypes.named(kind.name))
 
 
 def read_only(name: str) -> Callable[[Any, Any], None]:
-    """The setter of a property that cannot be set."""
+    """Return the setter of a property that can't be set."""
 
     def refuse(node: Any, value: Any) -> None:
         raise AttributeError(f"attribute '{name}' of 'torch._C._FunctionBase' objects is not writable")
@@ -121,7 +121,7 @@ def read_only(name: str) -> Callable[[Any, Any], None]:
 
 
 class Extra:
-    """What only some nodes have; the class attributes are what the others have."""
+    """What only some nodes have; the class attributes are the values for all others."""
 
     metadata: dict[Any, Any] | None = None
     tensor_hooks: dict[int, dict[int, Any]] | None = None  # by output number
@@ -157,7 +157,7 @@ def note_scope(node: Node) -> None:
 
 
 def extra_of(node: Node, kind: type[Extra] = Extra) -> Extra:
-    """A node's rare facts, made on first use."""
+    """Return a node's rare facts, created on first use."""
     if type(node.extra) is Scoped and kind is Extra:
         node.extra.__class__ = Extra
     if node.extra is None:
@@ -170,7 +170,7 @@ def extra_of(node: Node, kind: type[Extra] = Extra) -> Extra:
 
 
 class Node:
-    """A recorded operation: where a gradient comes in, and where it goes on to (torch.autograd.graph.Node)."""
+    """A recorded operation: where gradients arrive, and where they go (torch.autograd.graph.Node)."""
 
     __slots__ = ("seq", "extra", "_tag")
 
@@ -190,7 +190,7 @@ class Node:
     forward_text = backward_text = ""
 
     def name(self) -> str:
-        """The node's name, as PyTorch says it."""
+        """Return the node's name, as PyTorch prints it."""
         return type(self).__name__
 
     def __repr__(self) -> str:
@@ -200,11 +200,11 @@ class Node:
         raise TypeError(f"cannot pickle '{type(self).__name__}' object")
 
     def edges(self) -> tuple[tuple[Node | None, int], ...]:
-        """Where each input's gradient goes: (node, which output of it); (None, 0) where none is needed."""
+        """Return where each input's gradient goes: (node, its output); (None, 0) if none is needed."""
         return ()
 
     def leads_to(self) -> Sequence[Node | None]:
-        """The nodes that the gradients go to."""
+        """Return the nodes that the gradients go to."""
         return [parent for parent, _ in self.edges()]
 
     @property
@@ -218,7 +218,7 @@ class Node:
 
     @property
     def metadata(self) -> dict[Any, Any]:
-        """A dictionary for the user's notes on this node."""
+        """A dictionary for your notes on this node."""
         extra = extra_of(self)
         if extra.metadata is None:
             extra.metadata = {}
@@ -228,23 +228,23 @@ class Node:
         return self.seq
 
     def vjp(self, grad: Any, needed: Container[Node] | None = None) -> Any:
-        """Arrays in, arrays out: the gradient of each input (alone if there is one input, else a tuple)."""
+        """Return the gradient of each input as arrays, from arrays: a single one isn't in a tuple."""
         raise NotImplementedError
 
     def vjp_tensors(self, grad: Any, needed: Container[Node] | None = None) -> Any:
-        """The same on tensors, recorded if gradients are on."""
+        """Return the gradients as tensors, recorded if recording is on."""
         raise NotImplementedError
 
     def saved_items(self) -> list[tuple[str, Any, int]]:
-        """What is saved, as (name, tensor or array or None, version), without any check."""
+        """Return what is saved, as (name, tensor or array or None, version), without any check."""
         return []
 
     def release(self) -> bool:
-        """Let the saved tensors go; whether there were any."""
+        """Free the saved tensors; return True if there were any."""
         return False
 
     def is_freed(self) -> bool:
-        """Whether an earlier backward freed what the next one has to read."""
+        """Return True if an earlier backward pass freed what the next one has to read."""
         return False
 
     def check_saved(self) -> None:
@@ -274,7 +274,7 @@ def run_by_hand(node: Node, *grads: Tensor | None, **named: Any) -> Tensor | tup
 
 
 class AccumulateGrad(Node):
-    """Where a leaf's gradient arrives: adds it to the leaf's `.grad`."""
+    """The node where a leaf's gradient arrives: it adds the gradient to the leaf's `.grad`."""
 
     __slots__ = ("variable", "__weakref__")
 
@@ -283,7 +283,7 @@ class AccumulateGrad(Node):
     __call__ = run_by_hand
 
     def name(self) -> str:
-        """The node's name, as PyTorch says it."""
+        """Return the node's name, as PyTorch prints it."""
         return "torch::autograd::AccumulateGrad"
 
     @property
@@ -333,7 +333,7 @@ class AccumulateGrad(Node):
             self._tell(meta)
 
     def _casts(self, meta: Any) -> bool:
-        """Whether gradients are cast to the leaf's dtype: not if another was asked for, or was the leaf's before."""
+        """Return True if gradients are cast to the leaf's dtype: not if it has, or had, another grad_dtype."""
         return meta.grad_dtype == "own" and (self.extra is None or self.extra.cast is None)
 
     def _tell(self, meta: Any) -> None:
@@ -401,12 +401,12 @@ def keep_dtype(t: Tensor) -> None:
 
 @tensor_method("_cast_gradients")
 def cast_gradients(t: Tensor, kind: dtypes.dtype | None) -> None:
-    """Let gradients that arrive at a leaf be cast to a dtype; to none, if that is None."""
+    """Cast gradients that arrive at a leaf to a dtype; None for no cast."""
     extra_of(target_of(t)).cast = None if kind is None else {0: kind}
 
 
 def accumulator(t: Tensor) -> AccumulateGrad:
-    """A leaf's AccumulateGrad: one at a time, alive only while somebody holds it, so that no cycle is made."""
+    """Return a leaf's AccumulateGrad: one at a time, alive only while something holds it, so that there is no cycle."""
     meta = t._meta or meta_of(t)
     before = meta.accumulator
     node = None if before is None else before()

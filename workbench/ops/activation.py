@@ -35,13 +35,13 @@ def _only_floats(name: str) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
 
 
 def _largest(a: np.ndarray, axes: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """The elements, at least in single precision, and the largest: less it, no exponential overflows."""
+    """Return the elements, at least in single precision, and the largest: less it, no exponential overflows."""
     wide = a.astype(np.float32) if a.itemsize < 4 else a
     return wide, np.maximum.reduce(wide, axis=axes, keepdims=True, initial=-np.inf)
 
 
 def _settled(a: np.ndarray, axes: tuple[int, ...], bound: float) -> np.ndarray:
-    """The elements less the largest, or as they are if all lie within the bound: their exponentials are safe."""
+    """Return the elements less the largest, or as they are if all lie within the bound: their exponentials are safe."""
     if a.itemsize > 2 and a.size:  # what is said next is never so of nan
         if a.size <= FEW:
             flat = a.ravel()
@@ -109,7 +109,7 @@ _logsumexp = define(
 @operation()
 @numpy_names
 def softmax(self: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
-    """Positive numbers that sum to one along `dim`, in the ratios of the elements' exponentials."""
+    """Return the elements' exponentials, divided by their sum along `dim`: positive numbers that sum to one."""
     self = self if dtype is None else self.to(dtype)
     return _softmax(self, dim_index(dim, self._array.ndim))
 
@@ -117,7 +117,7 @@ def softmax(self: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor
 @operation()
 @numpy_names
 def log_softmax(self: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
-    """The logarithm of softmax, computed without the detour."""
+    """Return the logarithm of softmax, computed in one stable operation."""
     self = self if dtype is None else self.to(dtype)
     return _log_softmax(self, dim_index(dim, self._array.ndim))
 
@@ -125,7 +125,7 @@ def log_softmax(self: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Te
 @operation()
 @numpy_names
 def logsumexp(self: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
-    """The logarithm of the sum of exponentials over `dim`."""
+    """Return the logarithm of the sum of exponentials over `dim`."""
     self = self if self._array.dtype.kind == "f" else self.to(dtypes.get_default_dtype())
     return _logsumexp(self, dims_of(dim, self._array.ndim), bool_of("logsumexp", "keepdim", 2, keepdim))
 
@@ -251,7 +251,7 @@ abbreviation("gelu_slope_by_tanh(x)", "0.5 * (1 + bend(x)) + 0.5 * x * bend_slop
 
 @lru_cache
 def _numbers(dtype: np.dtype) -> list[np.ndarray]:
-    """What the curve is computed with, as arrays: NumPy takes half the time with these."""
+    """Return what the curve is computed with, as arrays: NumPy takes half the time with these."""
     return [np.array(number, dtype) for number in (0.5**0.5, 1.0, 0.5)]
 
 

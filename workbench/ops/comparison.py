@@ -54,7 +54,7 @@ def _no_masks(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _clamped(a: np.ndarray, low: Any, high: Any) -> np.ndarray:
-    """What `a.clip` gives, in a third of its time."""
+    """Return what `a.clip` gives, in a third of its time."""
     if a.dtype.kind != "f":
         return a.clip(low, high)
     numbers = SCALARS[float][a.dtype]
@@ -236,7 +236,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
 
 @method("where")
 def _where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
-    """The tensor's elements where condition holds, else those of `other`."""
+    """Return the tensor's elements where condition holds, else those of `other`."""
     check_tensor("where", "condition", 1, condition)
     return where(condition, self, other)
 
@@ -257,7 +257,7 @@ def _of_integers(ufunc: np.ufunc) -> Callable[..., np.ndarray]:
 
 
 def _asked(name: str, forward: Callable[..., Any], **called: Any) -> Callable[..., Tensor]:
-    """An op that has an operator and no derivative; `called` says what its name may do."""
+    """Return an op that has an operator and no derivative; `called` says what its name may do."""
     return define(name, f"{name}(Tensor self, Tensor other)", forward, kind="pointwise", **called)
 
 
@@ -307,7 +307,7 @@ bitwise_not = define(
 
 @method("__invert__")
 def _invert(self: Tensor) -> Tensor:
-    """The bits of integers exchanged, or the other answers of a mask."""
+    """Return the bits of integers exchanged, or the other answers of a mask."""
     if self._array.dtype.kind == "f":
         raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
     return bitwise_not(self)
@@ -372,7 +372,7 @@ isfinite = define(
 
 
 def _answer(ask: Any) -> Any:
-    """The answer as a mask; as bytes where the question was about bytes."""
+    """Return the answer as a mask; as bytes where the question was about bytes."""
     return lambda a, dim, keepdim: np.asarray(
         ask(a, axis=dim, keepdims=keepdim), np.uint8 if a.dtype == np.uint8 else bool
     )
@@ -394,20 +394,20 @@ def _refuse_batches(sentence: str, *tensors: Tensor) -> None:
 @operation()
 @numpy_names
 def all(self: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """Whether every element is true, or every one over `dim`."""
+    """Return True if every element is true, or every one over `dim`."""
     return _all(self, dims_of(dim, self._array.ndim), bool_of("all", "keepdim", 2, keepdim))
 
 
 @operation()
 @numpy_names
 def any(self: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """Whether any element is true, or any one over `dim`."""
+    """Return True if any element is true, or any one over `dim`."""
     return _any(self, dims_of(dim, self._array.ndim), bool_of("any", "keepdim", 2, keepdim))
 
 
 @operation()
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """The indices of the elements that are not zero: a row for each, or a vector for each dimension."""
+    """Return the indices of the elements that are not zero: a row for each, or a vector for each dimension."""
     _refuse_batches(errors.VMAP_DYNAMIC.format("nonzero"), input)
     where = [as_int64(places) for places in np.nonzero(np.atleast_1d(input._array))]
     if as_tuple:
@@ -417,7 +417,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
 @operation()
 def equal(self: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have the same shape and elements."""
+    """Return True if two tensors have the same shape and elements."""
     check_tensor("equal", "other", 1, other)
     _refuse_batches(("Batching rule not implemented for aten::equal. We could not generate a fallback."), self, other)
     return bool(np.array_equal(self._array, other._array))
@@ -425,7 +425,7 @@ def equal(self: Tensor, other: Tensor) -> bool:
 
 @operation()
 def isclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
-    """Whether elements differ by at most atol + rtol * |other|."""
+    """Return True if elements differ by at most atol + rtol * |other|."""
     check_tensor("isclose", "other", 1, other)
     if self.dtype is not other.dtype:
         raise RuntimeError(f"{self.dtype.word} did not match {other.dtype.word}")
@@ -435,7 +435,7 @@ def isclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-0
 
 @operation()
 def allclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    """Whether all elements differ by at most atol + rtol * |other|."""
+    """Return True if all elements differ by at most atol + rtol * |other|."""
     check_tensor("allclose", "other", 1, other)
     _refuse_batches(
         (

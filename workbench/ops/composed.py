@@ -45,14 +45,14 @@ def renorm(self: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | No
 
 @operation()
 def tile(self: Tensor, *given: Any, dims: Any = None) -> Tensor:
-    """The tensor put next to itself so many times along its last dimensions. Source: torch.tile."""
+    """Return the tensor put next to itself so many times along its last dimensions. Source: torch.tile."""
     times = ints_of("tile", "dims", given, dims)
     return self.repeat((1,) * (self._array.ndim - len(times)) + times)
 
 
 @operation()
 def flipud(self: Tensor) -> Tensor:
-    """The elements in reverse order along the first dimension. Source: torch.flipud."""
+    """Return the elements in reverse order along the first dimension. Source: torch.flipud."""
     if not self._array.ndim:
         raise RuntimeError("Input must be >= 1-d.")
     return self.flip(0)
@@ -60,7 +60,7 @@ def flipud(self: Tensor) -> Tensor:
 
 @operation()
 def fliplr(self: Tensor) -> Tensor:
-    """The elements in reverse order along the second dimension. Source: torch.fliplr."""
+    """Return the elements in reverse order along the second dimension. Source: torch.fliplr."""
     if self._array.ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
     return self.flip(1)
@@ -68,13 +68,13 @@ def fliplr(self: Tensor) -> Tensor:
 
 @operation()
 def msort(self: Tensor) -> Tensor:
-    """The elements in order along the first dimension. Source: torch.msort."""
+    """Return the elements in order along the first dimension. Source: torch.msort."""
     return sort(self, 0)[0]
 
 
 @operation()
 def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """The elements that `indices` names along `dim`, or among all of them; the other dimensions are broadcast.
+    """Return the elements that `indices` names along `dim`, or among all of them; the other dimensions are broadcast.
 
     Source: torch.take_along_dim.
     """
@@ -95,7 +95,7 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Ten
 
 @operation(method=False)
 def cartesian_prod(*tensors: Any) -> Tensor:
-    """Every choice of one element of each vector, one a row. Source: torch.cartesian_prod."""
+    """Return every choice of one element of each vector, one a row. Source: torch.cartesian_prod."""
     for t in tensors:
         if t._array.ndim != 1:
             raise RuntimeError(f"Expect a 1D vector, but got shape {list(t._array.shape)}")
@@ -204,7 +204,7 @@ def diff(
 
 @operation(method=False, also=("trapz",))
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
-    """The area below the points `y` along dimension `dim`, joined by lines; they are `dx` apart, or at `x`.
+    """Return the area below the points `y` along dimension `dim`, joined by lines; they are `dx` apart, or at `x`.
 
     Source: torch.trapezoid.
     """
@@ -223,7 +223,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -
 
 @operation(method=False)
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
-    """The area below the points `y` along dimension `dim`, up to each point but the first.
+    """Return the area below the points `y` along dimension `dim`, up to each point but the first.
 
     Source: torch.cumulative_trapezoid.
     """
@@ -244,7 +244,7 @@ def _no_masks(name: str, y: Tensor) -> None:
 
 
 def _widths(y: Tensor, x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-    """How far points are apart, and the sum of their two heights."""
+    """Return how far points are apart, and the sum of their two heights."""
     size = y._array.shape[dim] - 1
     if x._array.ndim == 1:
         x, along = x.view((-1,) + (1,) * (y._array.ndim - dim - 1)), 0
@@ -255,7 +255,7 @@ def _widths(y: Tensor, x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
 
 @operation(method=False)
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0) -> Tensor:
-    """The p-norms of differences of rows of a matrix (..., n, d) and of another (..., m, d): (..., n, m).
+    """Return the p-norms of differences of rows of a matrix (..., n, d) and of another (..., m, d): (..., n, m).
 
     Its graph is that of the norm of a difference. Source: torch.cdist.
     """
@@ -294,19 +294,19 @@ var_mean, std_mean = _with_mean("var_mean", var), _with_mean("std_mean", std)
 
 @operation()
 def argwhere(self: Tensor) -> Tensor:
-    """The indices of the elements that are not zero, a matrix with a row for each. Source: torch.argwhere."""
+    """Return the indices of the elements that are not zero, a matrix with a row for each. Source: torch.argwhere."""
     return self.nonzero()
 
 
 @operation()
 def count_nonzero(self: Tensor, dim: Any = None) -> Tensor:
-    """How many elements are not zero, among all or over dimensions `dim`. Source: torch.count_nonzero."""
+    """Return how many elements are not zero, among all or over dimensions `dim`. Source: torch.count_nonzero."""
     return (self != 0).sum(dims_of(dim, self._array.ndim))
 
 
 @operation()
 def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """How often each of 0, 1, 2 ... occurs in a vector of whole numbers, or the sum of its weights there.
+    """Return how often each of 0, 1, 2 ... occurs in a vector of whole numbers, or the sum of its weights there.
 
     Source: torch.bincount.
     """
@@ -328,7 +328,7 @@ def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) ->
 
 
 def _places_of(found: np.ndarray, edges: np.ndarray, right: bool, small: bool) -> np.ndarray:
-    """Where each number would stand among edges that rise, in one row or in as many as the numbers have."""
+    """Return where each number would stand among edges that rise, in one row or in as many as the numbers have."""
     side = "right" if right else "left"
     if edges.ndim == 1:
         at = np.searchsorted(edges, found, side)
@@ -396,7 +396,7 @@ _isin = define(
 
 @operation(method=False)
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
-    """Whether each element occurs among the test elements, or does not, in their shape. Source: torch.isin."""
+    """Return True if each element occurs among the test elements, or does not, in their shape. Source: torch.isin."""
     one, two = (t if isinstance(t, Tensor) else wrap(np.asarray(t)) for t in (elements, test_elements))
     if "b" in (one._array.dtype.kind, two._array.dtype.kind):
         raise RuntimeError("Unsupported input type encountered for isin(): Bool")
@@ -407,7 +407,7 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
 def unique(
     self: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The elements, or slices along dimension `dim`, each once and in order.
+    """Return the elements, or slices along dimension `dim`, each once and in order.
 
     On request also where each came to stand, and how often each occurs.
 

@@ -90,7 +90,7 @@ def _cast(self: Tensor, dtype: Any, copy: bool = False, memory_format: Any = Non
 
 
 def _cast_to_format(self: Tensor, dtype: Dtype, copy: bool, memory_format: Any) -> Tensor:
-    """The tensor in a dtype and in an order in memory: itself if it has both already, unless `copy` is set."""
+    """Return the tensor in a dtype and in an order in memory: itself if it has both already, unless `copy` is set."""
     formats.check_format("to", memory_format)
     formats.check_rank(self._array.ndim, memory_format)
     kinds = [each for each in (formats.channels_last, formats.channels_last_3d) if _lies(self, formats.suggested, each)]
@@ -103,7 +103,7 @@ def _cast_to_format(self: Tensor, dtype: Dtype, copy: bool, memory_format: Any) 
 
 
 def _cast_off(self: Tensor, array: np.ndarray) -> Tensor:
-    """A tensor in a dtype that takes no gradients."""
+    """Return a tensor in a dtype that takes no gradients."""
     made = wrap(array)
     if listeners:
         emit(("unrecorded", "to", (self,), (made,)))
@@ -172,7 +172,7 @@ class tensortype(type):
 
 @method("type")
 def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> str | Tensor:
-    """The name of the tensor's type ("torch.DoubleTensor"), or the tensor in another dtype."""
+    """Return the name of the tensor's type ("torch.DoubleTensor"), or the tensor in another dtype."""
     if dtype is None:
         return f"torch.{self.dtype.word}Tensor"
     if isinstance(dtype, tensortype):
@@ -185,13 +185,13 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> str | 
 @method()
 @tensors_only()
 def type_as(self: Tensor, other: Tensor) -> Tensor:
-    """The tensor in the dtype of another."""
+    """Return the tensor in the dtype of another."""
     return _cast(self, other.dtype)
 
 
 @method()
 def cpu(self: Tensor) -> Tensor:
-    """The tensor itself: it is there already."""
+    """Return the tensor itself: it is there already."""
     return self
 
 
@@ -219,7 +219,7 @@ def is_pinned(self: Tensor, device: Any = None) -> bool:
 
 @method()
 def stride(self: Tensor, dim: int | None = None) -> tuple[int, ...] | int:
-    """How many elements to move on in memory for one step along each dimension, or along one."""
+    """Return how many elements to move on in memory for one step along each dimension, or along one."""
     a = self._array if self._array.size else np.broadcast_to(0, [max(n, 1) for n in self._array.shape]).copy()
     steps = tuple([s // a.itemsize for s in steps_of(a)])
     return steps if dim is None else steps[dim_index(dim, a.ndim)]
@@ -227,7 +227,7 @@ def stride(self: Tensor, dim: int | None = None) -> tuple[int, ...] | int:
 
 @method()
 def is_contiguous(self: Tensor, *, memory_format: Any = None) -> bool:
-    """Whether the elements lie in memory in order, or in that of a memory format."""
+    """Return True if the elements lie in memory in order, or in that of a memory format."""
     if memory_format is None or memory_format in (formats.contiguous_format, formats.preserve_format):
         return self._array.flags.c_contiguous
     formats.check_format("is_contiguous", memory_format)
@@ -240,12 +240,12 @@ def _lies(self: Tensor, how: Callable[..., bool], memory_format: Any) -> bool:
 
 @method()
 def data_ptr(self: Tensor) -> int:
-    """The address of the first element."""
+    """Return the address of the first element."""
     return self._array.__array_interface__["data"][0]
 
 
 def memory_of(array: np.ndarray) -> np.ndarray:
-    """The array whose memory this one shows."""
+    """Return the array whose memory this one shows."""
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array
@@ -253,7 +253,7 @@ def memory_of(array: np.ndarray) -> np.ndarray:
 
 @method()
 def storage_offset(self: Tensor) -> int:
-    """How many elements of its memory lie before the first of the tensor."""
+    """Return how many elements of its memory lie before the first of the tensor."""
     memory = memory_of(self._array)
     first, start = (a.__array_interface__["data"][0] for a in (self._array, memory))
     return (first - start) // self._array.itemsize
@@ -267,19 +267,19 @@ def element_size(self: Tensor) -> int:
 
 @operation()
 def is_nonzero(input: Tensor) -> bool:
-    """Whether the one element is not zero."""
+    """Return True if the one element is not zero."""
     return bool(input)
 
 
 def is_inference(input: Tensor) -> bool:
-    """Whether the tensor was made in inference mode."""
+    """Return True if the tensor was made in inference mode."""
     check_tensor("is_inference", "input", 0, input)
     return input.is_inference()
 
 
 @operation()
 def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have one shape."""
+    """Return True if two tensors have one shape."""
     check_tensor("is_same_size", "other", 1, other)
     return input._array.shape == other._array.shape
 
@@ -324,7 +324,7 @@ def is_distributed(input: Tensor) -> bool:
 
 @operation()
 def is_signed(input: Tensor) -> bool:
-    """Whether its numbers can be negative."""
+    """Return True if its numbers can be negative."""
     return input._array.dtype.kind in "fi"
 
 
@@ -335,7 +335,7 @@ def get_device(self: Tensor) -> int:
 
 
 def from_numpy(ndarray: np.ndarray) -> Tensor:
-    """A tensor over an array's own memory."""
+    """Return a tensor over an array's own memory."""
     if not isinstance(ndarray, np.ndarray):
         kind = type(ndarray)
         word = f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
@@ -389,14 +389,14 @@ def asarray(
 @method("new_tensor")
 @placed
 def _new_tensor(self: Tensor, data: Any, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """A leaf with a copy of `data` in this tensor's dtype."""
+    """Return a leaf with a copy of `data` in this tensor's dtype."""
     return tensor(data, dtype=dtype or self.dtype, requires_grad=requires_grad)
 
 
 @method("new")
 @placed
 def new(self: Tensor, *given: Any, size: Any = None, data: Any = None, other: Tensor | None = None) -> Tensor:
-    """A tensor in this one's dtype: of a shape, holding whatever the memory held, or of a sequence of numbers.
+    """Return a tensor in this one's dtype: of a shape, holding whatever the memory held, or of a sequence of numbers.
 
     Of a tensor of the same dtype it is a view (torch.Tensor.new, which PyTorch keeps for old programs).
     """
@@ -428,12 +428,12 @@ def _check_old_device(device: Any) -> None:
 
 
 def _one_source(given: tuple[Any, ...], data: Any, other: Any) -> Any:
-    """The tensor or the sequence of numbers that a constructor was given alone."""
+    """Return the tensor or the sequence of numbers that a constructor was given alone."""
     return next((source for source in (data, other, *(given if len(given) == 1 else ())) if source is not None), None)
 
 
 def _of_sizes_or_data(dtype: Dtype, given: tuple[Any, ...], size: Any, source: Any) -> Tensor:
-    """What older constructors make: of whole numbers a shape, of a sequence its numbers, of a tensor a view."""
+    """Return what older constructors make: of whole numbers a shape, of a sequence its numbers, of a tensor a view."""
     if isinstance(source, Tensor):
         return REGISTRY["alias"].function(source)
     if size is not None or len(given) > 1 or is_int(source) or isinstance(source, Size):
@@ -450,13 +450,13 @@ def _of_sizes_or_data(dtype: Dtype, given: tuple[Any, ...], size: Any, source: A
 def _new_full(
     self: Tensor, size: Any, fill_value: float, *, dtype: Dtype | None = None, requires_grad: bool = False
 ) -> Tensor:
-    """A leaf with one number everywhere, in this tensor's dtype."""
+    """Return a leaf with one number everywhere, in this tensor's dtype."""
     return full(size, fill_value, dtype=dtype or self.dtype, requires_grad=requires_grad)
 
 
 @method("__array_wrap__")
 def _from_ufunc(self: Tensor, array: np.ndarray, context: Any = None, return_scalar: bool = False) -> Tensor:
-    """What a NumPy function makes of a tensor is a tensor; masks become bytes."""
+    """Return a NumPy function's result as a tensor; masks become bytes."""
     return from_numpy(np.asarray(array, np.uint8 if array.dtype.kind == "b" else None))
 
 
@@ -468,7 +468,7 @@ def _contains(self: Tensor, element: Any) -> bool:
 
 
 def _copied(array: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
-    """An array that lies in the copy of its memory as it lies in that itself."""
+    """Return an array that lies in the copy of its memory as it lies in that itself."""
     memory = memory_of(array)
     if not memory.flags.forc or not memory.size:
         return array.copy(order="K")
@@ -482,7 +482,7 @@ def _copied(array: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
 
 @method("__deepcopy__")
 def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
-    """A leaf with its own memory, gradient and attributes; RuntimeError for what a recorded operation made.
+    """Return a leaf with its own memory, gradient and attributes; RuntimeError for what a recorded operation made.
 
     What shares its memory with other tensors shares it with their copies.
     """
@@ -559,7 +559,7 @@ def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None)
 
 @method("__reduce_ex__")
 def _reduce(self: Tensor, protocol: int) -> tuple[Any, ...]:
-    """What a pickle keeps: elements, attributes, whether it requires grad; neither gradient nor history."""
+    """Return what a pickle keeps: elements, attributes, whether it requires grad; neither gradient nor history."""
     return rebuilt, (self._array, self.requires_grad), self.__dict__ or None
 
 
@@ -619,7 +619,7 @@ def _rows(array: np.ndarray, indent: int, column: _Column, summarise: bool) -> s
 
 
 def _seen(array: np.ndarray) -> np.ndarray:
-    """What is left of an array when long dimensions are cut."""
+    """Return what is left of an array when long dimensions are cut."""
     for axis, size in enumerate(array.shape):
         if size > 2 * EDGE:
             array = np.take(array, [*range(EDGE), *range(-EDGE, 0)], axis=axis)
@@ -627,7 +627,7 @@ def _seen(array: np.ndarray) -> np.ndarray:
 
 
 def _notes(t: Any) -> list[str]:
-    """What is worth knowing besides the numbers."""
+    """Return what is worth knowing besides the numbers."""
     notes = []
     empty = not t._array.size
     if empty and t._array.ndim != 1:

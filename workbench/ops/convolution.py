@@ -26,7 +26,7 @@ Ints = tuple[int, ...]
 
 @lru_cache(1000)
 def extents(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
-    """How many places the kernel has along each dimension."""
+    """Return how many places the kernel has along each dimension."""
     facts = zip(size, kernel, stride, padding, dilation, strict=True)
     return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in facts)
 
@@ -36,7 +36,7 @@ def _padded(a: np.ndarray, padding: Ints) -> np.ndarray:
 
 
 def columns_of(a: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> np.ndarray:
-    """What the kernel sees at each of its places: (images, groups, channels * kernel, places)."""
+    """Return what the kernel sees at each of its places: (images, groups, channels * kernel, places)."""
     a = np.ascontiguousarray(_padded(a, padding))
     windows, strides, columns = _windows_of(a.shape, a.strides, kernel, stride, dilation, groups)
     if 0 in windows:
@@ -50,7 +50,7 @@ def columns_of(a: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, dilatio
 def _windows_of(
     shape: Ints, strides: Ints, kernel: Ints, stride: Ints, dilation: Ints, groups: int
 ) -> tuple[Ints, Ints, Ints]:
-    """How the windows lie in a padded image: their shape and strides, and their shape as columns."""
+    """Return how the windows lie in a padded image: their shape and strides, and their shape as columns."""
     (count, channels, *size), (image, channel, *steps) = shape, strides
     out, each = extents(tuple(size), kernel, stride, (0,) * len(size), dilation), channels // groups
     along = [n * d for n, d in zip(steps, dilation, strict=True)] + [n * s for n, s in zip(steps, stride, strict=True)]
@@ -91,7 +91,7 @@ def _convolved(
 
 @lru_cache(1000)
 def _enlarged(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, output_padding: Ints) -> Ints:
-    """How large an image is of which the kernel makes one of this size, with so much more at the far sides."""
+    """Return how large an image is of which the kernel makes one of this size, with so much more at the far sides."""
     facts = zip(size, kernel, stride, padding, dilation, output_padding, strict=True)
     return tuple((n - 1) * s - 2 * p + d * (k - 1) + more + 1 for n, k, s, p, d, more in facts)
 
@@ -149,7 +149,7 @@ FEW_SEEN = 5_000  # elements of columns: so many are put back one by one sooner 
 
 @lru_cache(100)
 def _places_seen(shape: Ints, kernel: Ints, places: Ints, stride: Ints, dilation: Ints) -> np.ndarray:
-    """Where a padded image, read row by row, has what each element of its columns sees."""
+    """Return where a padded image, read row by row, has what each element of its columns sees."""
     every = np.arange(math.prod(shape), dtype=np.int64).reshape(shape)
     found = np.empty((*shape[:2], *kernel, *places), np.int64)
     for at, seen in _seen(kernel, places, stride, dilation):
@@ -238,7 +238,7 @@ def _over_images(
     groups: int,
     output_padding: Any = None,
 ) -> Tensor:
-    """A convolution over so many dimensions; one with an `output_padding` is transposed."""
+    """Return a convolution over so many dimensions; one with an `output_padding` is transposed."""
     ndim = input._array.ndim
     if ndim != dims + 2:
         if ndim != dims + 1:
@@ -347,7 +347,7 @@ def conv_transpose3d(
 
 
 def _transposed(name: str, dims: int, input: Tensor, weight: Tensor, bias: Tensor | None, *how: Any) -> Tensor:
-    """A transposed convolution; TypeError where its padding has a name."""
+    """Return a transposed convolution; TypeError where its padding has a name."""
     if isinstance(how[1], str):
         raise TypeError(f"{name}(): argument 'padding' must be tuple of ints, not str")
     return _over_images(name, dims, input, weight, bias, *how)

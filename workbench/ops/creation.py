@@ -28,7 +28,7 @@ NESTED = (list, tuple, range, deque, np.ndarray)
 
 
 def leaf(array: np.ndarray, requires_grad: bool) -> Tensor:
-    """A tensor of its own; RuntimeError for integers that shall require grad."""
+    """Return a tensor of its own; RuntimeError for integers that shall require grad."""
     if requires_grad and array.dtype.kind != "f":
         raise RuntimeError(errors.ONLY_FLOATS_CONSTRUCTOR)
     t = wrap(array, requires_grad)
@@ -36,12 +36,12 @@ def leaf(array: np.ndarray, requires_grad: bool) -> Tensor:
 
 
 def kind_for(function: str, dtype: Any) -> np.dtype:
-    """The kind of number that was asked for, else the default."""
+    """Return the kind of number that was asked for, else the default."""
     return dtypes.chosen_dtype(function, dtype, dtypes.get_default_dtype()).np
 
 
 def filled_with_ones(shape: tuple[int, ...], kind: np.dtype) -> np.ndarray:
-    """What `np.ones` gives, in a third of its time."""
+    """Return what `np.ones` gives, in a third of its time."""
     array = np.empty(shape, kind)
     array.fill(1)
     return array
@@ -49,7 +49,7 @@ def filled_with_ones(shape: tuple[int, ...], kind: np.dtype) -> np.ndarray:
 
 @placed
 def tensor(data: Any, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """A leaf with a copy of `data`: numbers, nested lists, arrays. Python floats get the default dtype."""
+    """Return a leaf with a copy of `data`: numbers, nested lists, arrays. Python floats get the default dtype."""
     if isinstance(data, Tensor):
         warn(
             "To copy construct from a tensor, it is recommended to use "
@@ -105,7 +105,7 @@ def _array_of(data: Any) -> tuple[np.ndarray, Dtype]:
 
 
 def index_array(data: Any) -> np.ndarray:
-    """A sequence as an array of indices, cut to integers, or as a mask."""
+    """Return a sequence as an array of indices, cut to integers, or as a mask."""
     data = _in_lists(data)
     array, kind = (data, dtypes.of(data)) if isinstance(data, np.ndarray) else _array_of(data)
     return array if kind in (dtypes.bool_, dtypes.uint8) else array.astype(np.int64, copy=False)
@@ -121,7 +121,7 @@ def _in_lists(data: Any) -> Any:
 
 
 def _kind_of(element: Any) -> Dtype:
-    """The dtype of one number in a list; TypeError, ValueError or RuntimeError if it is none."""
+    """Return the dtype of one number in a list; TypeError, ValueError or RuntimeError if it is none."""
     if isinstance(element, (Tensor, np.generic)):
         return element.dtype if isinstance(element, Tensor) else dtypes.of(np.asarray(element))
     if isinstance(element, (bool, int, float)):
@@ -137,7 +137,7 @@ def _kind_of(element: Any) -> Dtype:
 
 @placed(out=True)
 def full(size: Any, fill_value: float, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """A leaf of shape `size`, every element `fill_value`."""
+    """Return a leaf of shape `size`, every element `fill_value`."""
     if not isinstance(size, (list, tuple)):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {kind_of(size)}")
     shape = size_of("full", (size,))
@@ -148,13 +148,13 @@ def full(size: Any, fill_value: float, *, dtype: Dtype | None = None, requires_g
 
 @placed(out=True)
 def zeros(*given: Any, size: Any = None, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """A leaf of zeros."""
+    """Return a leaf of zeros."""
     return leaf(np.zeros(size_of("zeros", given, size), kind_for("zeros", dtype)), requires_grad)
 
 
 @placed(out=True)
 def ones(*given: Any, size: Any = None, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """A leaf of ones."""
+    """Return a leaf of ones."""
     return leaf(filled_with_ones(size_of("ones", given, size), kind_for("ones", dtype)), requires_grad)
 
 
@@ -180,7 +180,7 @@ def like(
 def zeros_like(
     input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False, memory_format: Any = None
 ) -> Tensor:
-    """Zeros in the shape and dtype of a tensor."""
+    """Return zeros in the shape and dtype of a tensor."""
     return like("zeros_like", np.zeros, input, dtype, requires_grad, memory_format)
 
 
@@ -193,7 +193,7 @@ in_formulas(  # np.zeros_like takes ten times as long
 def ones_like(
     input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False, memory_format: Any = None
 ) -> Tensor:
-    """Ones in the shape and dtype of a tensor."""
+    """Return ones in the shape and dtype of a tensor."""
     return like("ones_like", filled_with_ones, input, dtype, requires_grad, memory_format)
 
 
@@ -205,7 +205,7 @@ def empty(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """A leaf whose elements are whatever the memory held, in the order of a memory format."""
+    """Return a leaf with undefined elements, in the order of a memory format."""
     if memory_format is not None:
         formats.check_format("empty", memory_format)
         shape = size_of("empty", given, size)
@@ -242,7 +242,7 @@ def full_like(
 
 @placed(out=True)
 def eye(n: int, m: int | None = None, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """A matrix with ones on its diagonal and zeros elsewhere."""
+    """Return a matrix with ones on its diagonal and zeros elsewhere."""
     rows, columns = int_of("eye", "n", 0, n), int_of("eye", "m", 1, n if m is None else m)
     for name, size in (("n", rows), ("m", columns)):
         if size < 0:
@@ -276,7 +276,7 @@ def arange(
     dtype: Dtype | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The numbers from `start` (0 if only one bound is given) up to, not including, `end`."""
+    """Return the numbers from `start` (0 if only one bound is given) up to, not including, `end`."""
     if len(bounds) == 1 and type(bounds[0]) is int and 0 <= bounds[0] and step == 1:
         if start is end is dtype is None and not requires_grad:
             return leaf(np.arange(bounds[0], dtype=np.int64), False)
@@ -323,7 +323,7 @@ _new("new_empty", np.empty, "whatever the memory held")
 
 
 def is_tensor(obj: Any) -> bool:
-    """Whether `obj` is a Tensor."""
+    """Return True if `obj` is a Tensor."""
     return isinstance(obj, Tensor)
 
 
@@ -331,7 +331,7 @@ _generators: dict[str, Any] = {}
 
 
 def generator(given: Any = None) -> Any:
-    """Where random numbers come from: what is given, or the default generator, made when first needed.
+    """Return the given generator of random numbers, or the default one, created on first use.
 
     NumPy's random numbers take as long to load as all operations.
     """
@@ -361,7 +361,7 @@ def seed() -> int:
 
 
 def initial_seed() -> int:
-    """The seed from which the random numbers began; 0 before anything is said."""
+    """Return the seed of the random numbers; 0 if none was set."""
     return generator().initial_seed()
 
 
@@ -374,7 +374,7 @@ def _unlock() -> None:
 
 
 def get_rng_state() -> Tensor:
-    """Where the random numbers are, as bytes that set_rng_state takes."""
+    """Return the state of the random numbers, as bytes that set_rng_state takes."""
     return generator().get_state()
 
 
@@ -501,7 +501,7 @@ def randint(
 
 @placed
 def randperm(n: int, *, generator: Any = None, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """The integers below `n` in random order."""
+    """Return the integers below `n` in random order."""
     kind = dtypes.chosen_dtype("randperm", dtype, dtypes.int64).np
     (n,) = size_of("randperm", (int_of("randperm", "n", 0, n),))
 

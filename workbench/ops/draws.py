@@ -118,7 +118,7 @@ def bernoulli(self: Tensor, p: float | None = None, *, generator: Any = None, ou
 
 
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
-    """How many events come where each element says how many to expect, in the shape and dtype of the input."""
+    """Return numbers of events, from Poisson distributions whose means are the input, in its shape and dtype."""
     check_tensor("poisson", "input", 0, input)
     rate = input._array
     if rate.dtype.kind != "f":

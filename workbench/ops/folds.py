@@ -56,7 +56,7 @@ in_formulas("last_two", *[lambda shape: tuple(shape[-2:])] * 2)
 
 
 def _two(function: str, name: str, position: int, value: Any) -> Ints:
-    """A number for both dimensions, or one for each."""
+    """Return a number for both dimensions, or one for each."""
     both = ints_of(function, name, (value if isinstance(value, (tuple, list)) else (value, value),), position=position)
     if len(both) != 2:
         raise RuntimeError(f"It is expected {name} equals to 2, but got size {len(both)}")
@@ -64,7 +64,7 @@ def _two(function: str, name: str, position: int, value: Any) -> Ints:
 
 
 def _windows(function: str, position: int, kernel: Any, dilation: Any, padding: Any, stride: Any) -> list[Ints]:
-    """What windows are like; RuntimeError where there are none such."""
+    """Return what windows are like; RuntimeError where there are none such."""
     given = {"kernel_size": kernel, "dilation": dilation, "padding": padding, "stride": stride}
     both = [_two(function, name, position + i, value) for i, (name, value) in enumerate(given.items())]
     names = ("kernel size", "kernel"), ("dilation", "dilation"), ("padding", "pad"), ("stride", "stride")
@@ -77,7 +77,7 @@ def _windows(function: str, position: int, kernel: Any, dilation: Any, padding: 
 
 @tensors_only("im2col")
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
-    """The windows of images (images, channels, height, width), or of one image, as columns.
+    """Return the windows of images (images, channels, height, width), or of one image, as columns.
 
     The result has the shape (images, channels * elements of the kernel, places of the kernel). Source:
     torch.nn.functional.unfold.

@@ -110,7 +110,7 @@ def _value_first(given: tuple[Any, ...], named: Any) -> tuple[Any, Any, Any]:
 def addcmul(
     self: Tensor, tensor1: Tensor, tensor2: Tensor, *last: Any, value: float = 1, out: Tensor | None = None
 ) -> Tensor:
-    """The element plus value * tensor1 * tensor2; the three are broadcast. Source: torch.addcmul."""
+    """Return the element plus value * tensor1 * tensor2; the three are broadcast. Source: torch.addcmul."""
     if last:
         tensor1, tensor2, value = _value_first((tensor1, tensor2, *last), value)
     if out is not None:
@@ -124,7 +124,7 @@ def addcmul(
 def addcdiv(
     self: Tensor, tensor1: Tensor, tensor2: Tensor, *last: Any, value: float = 1, out: Tensor | None = None
 ) -> Tensor:
-    """The element plus value * tensor1 / tensor2; the three are broadcast.
+    """Return the element plus value * tensor1 / tensor2; the three are broadcast.
 
     RuntimeError where both of the quotient are integers. Source: torch.addcdiv.
     """
@@ -141,7 +141,7 @@ def addcdiv(
 
 @operation(in_place=True)
 def lerp(self: Tensor, end: Tensor, weight: Any) -> Tensor:
-    """The element plus weight * (end - element); `weight` is a number or a tensor. All have one dtype.
+    """Return the element plus weight * (end - element); `weight` is a number or a tensor. All have one dtype.
 
     Source: torch.lerp.
     """

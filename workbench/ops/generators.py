@@ -56,11 +56,11 @@ class Generator(np.random.Generator):
         return self._seed
 
     def initial_seed(self) -> int:
-        """The seed from which it began."""
+        """Return its seed."""
         return self._seed
 
     def get_state(self) -> Tensor:
-        """How far it has come, as bytes that set_state takes."""
+        """Return its state, as bytes that set_state takes."""
         state: Any = self.bit_generator.state
         # The seed lies beside a flag, which needs one bit of its sixteen bytes.
         numbers = (*state["state"].values(), state["has_uint32"] | self._seed << 64, state["uinteger"])

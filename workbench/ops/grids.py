@@ -42,7 +42,7 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
 
 @operation(method=False)
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
-    """The coordinates of all places of a grid, of which each vector lists those along one dimension.
+    """Return the coordinates of all places of a grid, of which each vector lists those along one dimension.
 
     By "xy" the first two dimensions are exchanged.
     """
@@ -105,7 +105,7 @@ def repeat_interleave(
 
 
 def _numbered(repeats: Tensor, output_size: int | None) -> Tensor:
-    """The number of each element, as often as the element says."""
+    """Return the number of each element, as often as the element says."""
     counts = repeats._array
     if counts.ndim != 1:
         raise RuntimeError(REPEATS_SHAPE)

@@ -35,7 +35,7 @@ INDEX_DTYPES = (INT64, np.dtype(np.int32))
 
 
 def _outside(index: Tensor, size: int) -> int | None:
-    """The first index that names no element."""
+    """Return the first index that names no element."""
     every = elements(index)
     if all_within(every, size):
         return None
@@ -392,7 +392,7 @@ def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) 
 
 @operation(in_place="along")
 def scatter(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: float | None = None) -> Tensor:
-    """A copy in which the elements of `src` (or one number) have gone where `index` says along `dim`."""
+    """Return a copy with the elements of `src` (or one number) written at the places `index` along `dim`."""
     if not isinstance(src, Tensor):
         number = held(number_of("scatter", "value", 3, value if src is None else src), self.dtype)
         return _scatter_number(self, check_places("scatter", self, dim, index), index, number)
@@ -401,7 +401,7 @@ def scatter(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: fl
 
 @operation(in_place="along")
 def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """A copy in which the elements of `src` have been added where `index` says along `dim`."""
+    """Return a copy with the elements of `src` added at the places `index` along `dim`."""
     check_tensor("scatter_add", "index", 2, index)
     check_tensor("scatter_add", "src", 3, src)
     return _scatter_add(self, check_places("scatter", self, dim, index, src), index, src)
@@ -410,7 +410,7 @@ def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 @operation(in_place="mask")
 @tensors_only()
 def masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """A copy with one number (or a tensor without dimensions) wherever the mask is true."""
+    """Return a copy with one number (or a tensor without dimensions) wherever the mask is true."""
     check_mask(mask)
     check_broadcast([mask._array.shape, self._array.shape])
     if not isinstance(value, Tensor):
@@ -423,7 +423,7 @@ def masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 @operation()
 @tensors_only()
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
-    """The elements under the mask, as a vector."""
+    """Return the elements under the mask, as a vector."""
     if mask._array.dtype.kind != "b":
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     check_broadcast([mask._array.shape, input._array.shape])
@@ -432,14 +432,14 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 
 @operation(in_place="along")
 def index_add(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
-    """A copy with source's slices (times alpha) added to those that `index` names along `dim`."""
+    """Return a copy with source's slices (times alpha) added to those that `index` names along `dim`."""
     return _index_add(self, *check_added(self, dim, index, source, alpha))
 
 
 @operation()
 @numpy_names
 def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
-    """The slices along `dim` that a vector of indices names."""
+    """Return the slices along `dim` that a vector of indices names."""
     return _index_select(self, check_selected(self, dim, index), index)
 
 
@@ -568,13 +568,13 @@ in_formulas(
 
 @operation(in_place="indices")
 def index_put(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy with values written where a tuple of index tensors says; `accumulate` adds them."""
+    """Return a copy with values written where a tuple of index tensors says; `accumulate` adds them."""
     check_put("index_put", indices, values)
     return put(self, tuple(indices), values, accumulate)
 
 
 def put(self: Tensor, indices: tuple[Tensor | None, ...], values: Tensor, accumulate: bool) -> Tensor:
-    """The same, where None stands for all of a dimension."""
+    """Return the same, where None stands for all of a dimension."""
     masks = [i for i in indices if i is not None and i._array.dtype.kind in "bu"]
     fills = not accumulate and values._array.size == 1 and len(masks) == 1 == sum([i is not None for i in indices])
     if fills:  # as PyTorch then does
@@ -674,12 +674,12 @@ def located(self: Tensor, index: Any) -> tuple[Tensor, tuple[Tensor | None, ...]
 
 
 def _is_sequence(part: Any) -> bool:
-    """Whether a part holds others, as CPython sees it."""
+    """Return True if a part holds others, as CPython sees it."""
     return hasattr(type(part), "__getitem__") and not isinstance(part, (dict, Tensor, np.generic))
 
 
 def _parts_of(index: Any) -> tuple[Any, ...]:
-    """What an index that is no tuple consists of: a short sequence of more than numbers counts as a tuple."""
+    """Return what an index that is no tuple consists of: a short sequence of more than numbers counts as a tuple."""
     if _is_sequence(index) and type(index) is not np.ndarray and len(index) < MANY:
         for part in index:
             if part is None or part is Ellipsis or isinstance(part, (slice, Tensor)) or _is_sequence(part):
@@ -694,7 +694,7 @@ def _parts_of(index: Any) -> tuple[Any, ...]:
 
 
 def _lookup_of(part: Any) -> Tensor:
-    """A part that is looked up element by element, as a tensor; IndexError where it is no index."""
+    """Return a part that is looked up element by element, as a tensor; IndexError where it is no index."""
     if not isinstance(part, Tensor):
         if not _is_sequence(part):
             raise IndexError(
@@ -708,7 +708,7 @@ def _lookup_of(part: Any) -> Tensor:
 
 
 def _is_number(part: Any) -> bool:
-    """Whether a part picks one element of a dimension: an int, or a tensor without dimensions that holds one."""
+    """Return True if a part picks one element of a dimension: an int, or a tensor without dimensions that holds one."""
     if isinstance(part, Tensor):
         return not part._array.ndim and part._array.dtype.kind == "i" and is_batched(part) is None
     if isinstance(part, np.ndarray):
@@ -717,19 +717,19 @@ def _is_number(part: Any) -> bool:
 
 
 def _is_mask(part: Any) -> bool:
-    """Whether a part is a mask; bytes count as one."""
+    """Return True if a part is a mask; bytes count as one."""
     return isinstance(part, (Tensor, np.ndarray)) and str(part.dtype).removeprefix("torch.") in ("bool", "uint8")
 
 
 def _is_truth(part: Any) -> bool:
-    """Whether a part is one truth value, which speaks of no dimension."""
+    """Return True if a part is one truth value, which speaks of no dimension."""
     if isinstance(part, (Tensor, np.ndarray)):
         return not part.ndim and _is_mask(part)
     return isinstance(part, (bool, np.bool_))
 
 
 def _without_dots(parts: tuple[Any, ...], ndim: int) -> list[Any]:
-    """The parts with `...` written out."""
+    """Return the parts with `...` written out."""
     used = 0
     for part in parts:
         if part is not None and part is not Ellipsis and not _is_truth(part):

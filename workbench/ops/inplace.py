@@ -110,7 +110,7 @@ def _tell_write(t: Tensor, name: str, node: Any, given: tuple[Any, ...]) -> None
 
 
 def _level_above(t: Tensor, given: tuple[Any, ...], name: str) -> Level | None:
-    """The level next above the one where this is written; None where that is the innermost."""
+    """Return the level next above the one where this is written; None where that is the innermost."""
     modes = local.modes
     level = place_of_write(t, given, name)
     height = max(level.number if level else 0, modes.dual.depth if modes.dual else 0)
@@ -137,7 +137,7 @@ def _write_recorded(
 
 
 def _is_quiet(t: Tensor) -> bool:
-    """Whether to write into the array is all there is to do."""
+    """Return True if to write into the array is all there is to do."""
     if unusual or (type(t) is not Tensor and type(t) is not Parameter):
         return False
     if (t._rg or t._meta is not None) and _is_recorded(t):
@@ -147,7 +147,7 @@ def _is_quiet(t: Tensor) -> bool:
 
 
 def _is_recorded(t: Tensor) -> bool:
-    """Whether an operation on the tensor is recorded now."""
+    """Return True if an operation on the tensor is recorded now."""
     return t.requires_grad and not (off and not local.modes.grad)
 
 
@@ -174,7 +174,7 @@ def descend(t: Tensor, grad: Tensor, rate: Any) -> None:
 
 
 def _count_write(t: Tensor, name: str, given: tuple[Any, ...] = ()) -> Tensor:
-    """The tensor, of which the write is counted and told, with what was `given` to it."""
+    """Return the tensor, of which the write is counted and told, with what was `given` to it."""
     storage = t._storage or storage_of(t)
     storage.version += 1
     if listeners:
@@ -183,7 +183,7 @@ def _count_write(t: Tensor, name: str, given: tuple[Any, ...] = ()) -> Tensor:
 
 
 def _quiet_operand(t: Tensor, other: Any) -> Any:
-    """What to write into such a tensor as NumPy takes it; None where a write has more to look at."""
+    """Return what to write into such a tensor as NumPy takes it; None where a write has more to look at."""
     kind = type(other)
     if kind is float or kind is int:
         return SCALARS[kind][t._array.dtype][other]
@@ -200,12 +200,12 @@ def _quiet_operand(t: Tensor, other: Any) -> Any:
 
 
 def _now(t: Tensor) -> Tensor:
-    """The tensor as it is now, without history."""
+    """Return the tensor as it is now, without history."""
     return t._again() if type(t) is Lifted else wrap(t._array)
 
 
 def _before(t: Tensor) -> Tensor:
-    """A copy of the tensor as it is now, at the same place in the graph."""
+    """Return a copy of the tensor as it is now, at the same place in the graph."""
     if type(t) is Lifted:
         with below(t._level):
             before = lift(t._value.clone(), t._level, t.requires_grad)
@@ -219,7 +219,7 @@ def _before(t: Tensor) -> Tensor:
 
 
 def _clone_saved(node: Any, before: Tensor) -> None:
-    """Where the operation saved the tensor as it was, let that be a recorded clone, as in PyTorch.
+    """Return where the operation saved the tensor as it was, let that be a recorded clone, as in PyTorch.
 
     Only a graph of gradients leads there.
     """
@@ -271,7 +271,7 @@ def _write_tangent(t: Tensor, tangent: Any) -> None:
 
 
 def writing(op: Callable[..., Tensor], name: str, operator: bool = False) -> Callable[..., Tensor]:
-    """The method that writes what `op` gives.
+    """Return the method that writes what `op` gives.
 
     That of an operator has no answer for what is neither a tensor nor a number.
     """
@@ -573,7 +573,7 @@ def random_(self: Tensor, *bounds: int, generator: Any = None) -> Tensor:
 
 
 def _most(kind: np.dtype) -> int:
-    """The largest whole number that `random_` writes of itself."""
+    """Return the largest whole number that `random_` writes of itself."""
     if kind.kind == "f":
         return 2 ** (np.finfo(kind).nmant + 1)
     return 1 if kind.kind == "b" else int(np.iinfo(kind).max)
@@ -724,7 +724,7 @@ def _set_quietly(t: Tensor, index: Any, value: Any) -> bool:
 
 
 def _is_same(part: Any, value: Tensor) -> bool:
-    """Whether a tensor without history is just this part of an array."""
+    """Return True if a tensor without history is just this part of an array."""
     b = value._array
     return (
         type(part) is np.ndarray
@@ -737,14 +737,14 @@ def _is_same(part: Any, value: Tensor) -> bool:
 
 
 def _is_plain(index: Any) -> bool:
-    """Whether it is an int, or a slice that goes forwards."""
+    """Return True if it is an int, or a slice that goes forwards."""
     if type(index) is slice:
         return index.step is None or (type(index.step) is int and index.step > 0)
     return type(index) is int
 
 
 def _leading_ones(t: Tensor) -> int:
-    """How many dimensions of size 1 come first."""
+    """Return how many dimensions of size 1 come first."""
     for i, n in enumerate(t._array.shape):
         if n != 1:
             return i
@@ -787,7 +787,7 @@ def reshaped(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any) -> Ten
 
 
 def _view_in_place(node_name: str, like: Callable[..., Any]) -> Callable[..., Any]:
-    """A view's op under the name that PyTorch gives the node of its in-place kind."""
+    """Return a view's op under the name that PyTorch gives the node of its in-place kind."""
     op = like.op
     name, _, variant = op.name.partition("_")
     signature = f"{name}_{variant and '_' + variant}" + op.signature[len(op.name) :]

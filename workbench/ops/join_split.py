@@ -29,14 +29,14 @@ def _pieces(a: np.ndarray, sizes: Shape, dim: int) -> list[np.ndarray]:
 
 
 def _equal_sizes(size: int, whole: int) -> Shape:
-    """The sizes of the pieces of a dimension cut after every `size` elements."""
+    """Return the sizes of the pieces of a dimension cut after every `size` elements."""
     if not whole:
         return (0,)
     return (size,) * (whole // size) + ((whole % size,) if whole % size else ())
 
 
 def _joined(words: dict[str, Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The gradient of the whole from those of the pieces, some of which may be missing."""
+    """Return the gradient of the whole from those of the pieces, some of which may be missing."""
 
     def known(grads: list[Any], shapes: list[Shape]) -> list[Any] | None:
         like = next((g for g in grads if g is not None), None)
@@ -155,7 +155,7 @@ _diag_embed = define(
 @operation()
 @numpy_names
 def narrow(self: Tensor, dim: int, start: Any, length: int) -> Tensor:
-    """A view of `length` elements along `dim`, from `start` on."""
+    """Return a view of `length` elements along `dim`, from `start` on."""
     if not self._array.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if length < 0:
@@ -173,7 +173,7 @@ def narrow(self: Tensor, dim: int, start: Any, length: int) -> Tensor:
 @operation()
 @numpy_names
 def select(self: Tensor, dim: int, index: int) -> Tensor:
-    """A view of what has `index` in dimension `dim`, which goes away."""
+    """Return a view of what has `index` in dimension `dim`, which goes away."""
     if not self._array.ndim:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     dim = dim_index(dim, self._array.ndim)
@@ -192,7 +192,7 @@ def diagonal(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Ten
 
 
 def _two_dims(dim1: int, dim2: int, ndim: int) -> Shape:
-    """Two dimensions counted from the front; RuntimeError where they are one."""
+    """Return two dimensions counted from the front; RuntimeError where they are one."""
     one, two = dim_index(dim1, ndim), dim_index(dim2, ndim)
     if one == two:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
@@ -201,7 +201,7 @@ def _two_dims(dim1: int, dim2: int, ndim: int) -> Shape:
 
 @operation()
 def diag_embed(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """Zeros with the last dimension of the tensor on a diagonal of the matrices in two dimensions of the result.
+    """Return zeros with the last dimension of the tensor on a diagonal of the matrices in two dimensions of the result.
 
     The diagonal lies `offset` to the right. Source: torch.diag_embed.
     """
@@ -211,7 +211,7 @@ def diag_embed(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) ->
 
 @operation()
 def diag(self: Tensor, diagonal: int = 0) -> Tensor:
-    """The diagonal of a matrix (n, m), as a copy; or a matrix of zeros with the vector (n,) on it.
+    """Return the diagonal of a matrix (n, m), as a copy; or a matrix of zeros with the vector (n,) on it.
 
     It lies `diagonal` to the right. Source: torch.diag.
     """
@@ -223,13 +223,13 @@ def diag(self: Tensor, diagonal: int = 0) -> Tensor:
 
 @operation()
 def diagflat(self: Tensor, offset: int = 0) -> Tensor:
-    """A matrix of zeros with all elements on a diagonal, `offset` to the right. Source: torch.diagflat."""
+    """Return a matrix of zeros with all elements on a diagonal, `offset` to the right. Source: torch.diagflat."""
     return _diag_embed(self.contiguous().view(-1), int_of("diagflat", "offset", 1, offset), 0, 1)
 
 
 @method()
 def trace(self: Tensor) -> Tensor:
-    """The sum of the diagonal of a matrix (n, m). Source: torch.trace."""
+    """Return the sum of the diagonal of a matrix (n, m). Source: torch.trace."""
     if self._array.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self._array.ndim}")
     checks.no_kernel("trace", self._array)
@@ -301,7 +301,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 
 @method("__iter__")
 def iterate(self: Tensor) -> Iterator[Tensor]:
-    """The slices along the first dimension, one after the other."""
+    """Return the slices along the first dimension, one after the other."""
     if not self._array.ndim:
         raise TypeError("iteration over a 0-d tensor")
     return iter(unbind(self, 0))
@@ -320,14 +320,14 @@ def _cat_backward(grad: Any, dim: int, sizes: tuple[int | None, ...]) -> list[An
 def _concatenated(
     arrays: Sequence[np.ndarray], dim: int, sizes: tuple[int | None, ...], kinds: tuple[dtypes.dtype, ...] | None = None
 ) -> np.ndarray:
-    """The arrays one after the other, but for vectors without elements among those of more dimensions."""
+    """Return the arrays one after the other, but for vectors without elements among those of more dimensions."""
     if None in sizes:
         arrays = [a for a in arrays if a.shape != (0,)]
     return np.concatenate(arrays if kinds is None else _meeting(arrays, kinds), dim)
 
 
 def _stacked(arrays: Sequence[np.ndarray], dim: int) -> np.ndarray:
-    """What `np.stack` gives, in a quarter of its time."""
+    """Return what `np.stack` gives, in a quarter of its time."""
     return np.concatenate([a[_at(dim, None)] for a in arrays], axis=dim) if dim else np.array(arrays)
 
 
@@ -364,7 +364,7 @@ _stack = define(
 
 
 def _meeting(arrays: Sequence[np.ndarray], kinds: tuple[dtypes.dtype, ...] | None) -> Sequence[np.ndarray]:
-    """The arrays in the one dtype they meet in."""
+    """Return the arrays in the one dtype they meet in."""
     if kinds is None:
         return arrays
     common = dtypes.result_type([(kind, 2) for kind in kinds]).np
@@ -372,7 +372,7 @@ def _meeting(arrays: Sequence[np.ndarray], kinds: tuple[dtypes.dtype, ...] | Non
 
 
 def _kinds(tensors: Sequence[Tensor]) -> tuple[dtypes.dtype, ...] | None:
-    """The tensors' dtypes; None where they are all the same."""
+    """Return the tensors' dtypes; None where they are all the same."""
     first = tensors[0]._array.dtype
     for t in tensors:
         if t._array.dtype is not first:
@@ -406,7 +406,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -
 
 
 def _with_dims(t: Tensor, ndim: int) -> Tensor:
-    """A view with at least so many dimensions, where NumPy puts new ones."""
+    """Return a view with at least so many dimensions, where NumPy puts new ones."""
     if not t._array.ndim:
         return t.reshape((1,) * ndim)
     if t._array.ndim == 1 and ndim > 1:

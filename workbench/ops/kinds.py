@@ -15,7 +15,7 @@ from .core.checks import one_number, wrong
 
 
 def _kind(function: str, argument: str, position: int, given: Any) -> Dtype:
-    """The dtype that is given, or meant by a Python type; TypeError for what is none."""
+    """Return the dtype that is given, or meant by a Python type; TypeError for what is none."""
     if isinstance(given, Dtype):
         return given
     if given in (bool, int, float):
@@ -83,17 +83,17 @@ class iinfo:
 
 
 def promote_types(type1: Dtype, type2: Dtype) -> Dtype:
-    """The dtype in which tensors of two dtypes meet."""
+    """Return the dtype in which tensors of two dtypes meet."""
     return dtypes.promote(_kind("promote_types", "type1", 0, type1), _kind("promote_types", "type2", 1, type2))
 
 
 def can_cast(from_: Dtype, to: Dtype) -> bool:
-    """Whether results of one dtype may be written into another: not floats as integers, nor numbers as bool."""
+    """Return True if results of one dtype may be written into another: not floats as integers, nor numbers as bool."""
     return _kind("can_cast", "from_", 0, from_).rank <= _kind("can_cast", "to", 1, to).rank
 
 
 def result_type(tensor1: Tensor | float, tensor2: Tensor | float) -> Dtype:
-    """The dtype in which two tensors or numbers meet: of a number only its category counts."""
+    """Return the dtype in which two tensors or numbers meet: of a number only its category counts."""
     operands = []
     for given in (tensor1, tensor2):
         if isinstance(given, Tensor):
@@ -109,7 +109,7 @@ def result_type(tensor1: Tensor | float, tensor2: Tensor | float) -> Dtype:
 
 
 def _type_named(name: str, meaning: str) -> Any:
-    """The class of an old name."""
+    """Return the class of an old name."""
     kind = TYPES[f"torch.{name}"]
     return tensortype(name, (), {"__module__": __name__, "__doc__": meaning, "dtype": kind, "__slots__": ()})
 

@@ -30,7 +30,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 def _dropped(
     input: Tensor, p: float, training: bool, inplace: bool, features: bool = False, alpha: bool = False
 ) -> Tensor:
-    """What the dropouts share: of elements or of whole `features`; with `alpha` mean and variance are kept."""
+    """Drop elements or whole `features`, for all dropouts; `alpha` preserves mean and variance."""
     _check_probability(p)
     shape, dtype = input._array.shape, input._array.dtype
     if not p or not training or not input._array.size:
@@ -185,7 +185,7 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """The rows of `weight` that `input` names, in a last dimension; the row `padding_idx` gets no gradient.
+    """Return the rows of `weight` that `input` names, in a last dimension; the row `padding_idx` gets no gradient.
 
     With `max_norm`, rows that are longer are shortened to it, in place.
     """
@@ -237,7 +237,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
 
 
 def additive(mask: Tensor, dtype: dtypes.dtype) -> Tensor:
-    """A mask as numbers to add: minus infinity where it is True."""
+    """Return a mask as numbers to add: minus infinity where it is True."""
     return zeros_like(mask, dtype=dtype).masked_fill_(mask, -math.inf)
 
 

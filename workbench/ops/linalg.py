@@ -26,7 +26,7 @@ FLOATS_ONLY = "This function doesn't handle types other than float and double"
 
 
 def _matrices(name: str, a: Any, square: bool = True, float_sentence: str = "", argument: str = "A") -> Tensor:
-    """The argument, which has to hold matrices of floating point numbers."""
+    """Return the argument, which has to hold matrices of floating point numbers."""
     if not isinstance(a, Tensor):
         raise TypeError(not_a_tensor(name.replace(".", "_"), argument, 0, a))
     if a._array.ndim < 2:
@@ -78,7 +78,7 @@ def _takes_outs(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @_takes_out
 def inv(A: Tensor) -> Tensor:
-    """The inverse of each square matrix (..., n, n); LinAlgError for one that has none.
+    """Return the inverse of each square matrix (..., n, n); LinAlgError for one that has none.
 
     Source: torch.linalg.inv.
     """
@@ -90,7 +90,7 @@ def inv(A: Tensor) -> Tensor:
 
 @operation()
 def inverse(self: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of each square matrix (..., n, n); LinAlgError for one that has none."""
+    """Return the inverse of each square matrix (..., n, n); LinAlgError for one that has none."""
     return inv(self, out=out)
 
 
@@ -142,7 +142,7 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
 
 @_takes_out
 def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
-    """The lower triangle L with L L^T = A, or its transpose if `upper`, of positive definite A (..., n, n).
+    """Return the lower triangle L with L L^T = A, or its transpose if `upper`, of positive definite A (..., n, n).
 
     LinAlgError where A is not positive definite; of A one triangle is read. Source: torch.linalg.cholesky.
     """
@@ -163,7 +163,7 @@ def cholesky_inverse(self: Tensor, upper: bool = False, *, out: Tensor | None = 
 
 @operation()
 def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The X of A X = B, B (..., n, k), from the Cholesky factor `input2` of A. Source: torch.cholesky_solve."""
+    """Return the X of A X = B, B (..., n, k), from the Cholesky factor `input2` of A. Source: torch.cholesky_solve."""
     if out is not None:
         return into("cholesky_solve", out, cholesky_solve, self, input2, upper)
     check_tensor("cholesky_solve", "input2", 1, input2)
@@ -190,14 +190,14 @@ def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False, *, out: Te
 
 @operation()
 def logdet(self: Tensor) -> Tensor:
-    """The logarithm of the determinant of each square matrix: nan for a negative one, -inf for 0."""
+    """Return the logarithm of the determinant of each square matrix: nan for a negative one, -inf for 0."""
     sign, logabsdet = matrices.linalg_slogdet(_matrices("logdet", self))
     return TENSORS["where"](sign == -1.0, float("nan"), logabsdet)
 
 
 @_takes_out
 def det(A: Tensor) -> Tensor:
-    """The determinant of each square matrix (..., n, n). Source: torch.linalg.det."""
+    """Return the determinant of each square matrix (..., n, n). Source: torch.linalg.det."""
     _not_half("lu_cpu", _matrices("linalg.det", A))
     return matrices.linalg_det(A)
 
@@ -248,7 +248,7 @@ def eigh(A: Tensor, UPLO: str = "L") -> Any:
 
 @_takes_out
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
-    """The eigenvalues of symmetric matrices (..., n, n), in rising order. Source: torch.linalg.eigvalsh."""
+    """Return the eigenvalues of symmetric matrices (..., n, n), in rising order. Source: torch.linalg.eigvalsh."""
     return eigh(A, UPLO)[0]
 
 
@@ -266,7 +266,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
 
 @_takes_out
 def svdvals(A: Tensor) -> Tensor:
-    """The singular values of matrices (..., m, n), in falling order. Source: torch.linalg.svdvals."""
+    """Return the singular values of matrices (..., m, n), in falling order. Source: torch.linalg.svdvals."""
     return svd(A, False)[1]
 
 
@@ -301,13 +301,13 @@ def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = N
 
 @operation()
 def pinverse(self: Tensor, rcond: float = 1e-15) -> Tensor:
-    """The pseudoinverse (..., n, m) of matrices (..., m, n)."""
+    """Return the pseudoinverse (..., n, m) of matrices (..., m, n)."""
     return pinv(self, rcond)
 
 
 @_takes_out
 def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
-    """How many singular values of each matrix (..., m, n) are above max(atol, rtol * largest), as int64.
+    """Return how many singular values of each matrix (..., m, n) are above max(atol, rtol * largest), as int64.
 
     Source: torch.linalg.matrix_rank.
     """
@@ -402,7 +402,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
 def vector_norm(
     x: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
 ) -> Tensor:
-    """The `ord`-norm of all elements taken as one vector, or over `dim`. Source: torch.linalg.vector_norm."""
+    """Return the `ord`-norm of all elements taken as one vector, or over `dim`. Source: torch.linalg.vector_norm."""
     check_tensor("linalg_vector_norm", "x", 0, x)
     return norm(x, number_of("linalg_vector_norm", "ord", 1, ord), dim, keepdim, dtype)
 
@@ -411,7 +411,7 @@ def vector_norm(
 def matrix_norm(
     A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: dtypes.dtype | None = None
 ) -> Tensor:
-    """The norm of each matrix (..., m, n): "fro", "nuc", inf, -inf, 1, -1, 2 or -2.
+    """Return the norm of each matrix (..., m, n): "fro", "nuc", inf, -inf, 1, -1, 2 or -2.
 
     Source: torch.linalg.matrix_norm.
     """
@@ -471,7 +471,7 @@ linalg_norm.__name__ = linalg_norm.__qualname__ = "norm"
 
 @_takes_out
 def cond(A: Tensor, p: Any = None) -> Tensor:
-    """How many times an error can grow where a system with the matrix is solved. Source: torch.linalg.cond."""
+    """Return how many times an error can grow where a system with the matrix is solved. Source: torch.linalg.cond."""
     check_tensor("linalg_cond", "input", 0, A)
     if A._array.ndim < 2:
         raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
@@ -492,7 +492,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
 
 @_takes_out
 def multi_dot(tensors: Any) -> Tensor:
-    """The product of several matrices; the first and the last may be vectors. Source: torch.linalg.multi_dot."""
+    """Return the product of several matrices; the first and the last may be vectors. Source: torch.linalg.multi_dot."""
     tensors = list(tensors)
     if len(tensors) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
@@ -506,7 +506,7 @@ def multi_dot(tensors: Any) -> Tensor:
 
 
 def _in_best_order(tensors: list[Tensor]) -> Tensor:
-    """The product by the parentheses that take the fewest multiplications."""
+    """Return the product by the parentheses that take the fewest multiplications."""
     first, last = tensors[0]._array.ndim == 1, tensors[-1]._array.ndim == 1
     if first:
         tensors[0] = tensors[0].unsqueeze(0)
@@ -538,7 +538,7 @@ def _in_best_order(tensors: list[Tensor]) -> Tensor:
 
 @_takes_out
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
-    """The sum over `dim` of the products of two tensors' elements; other dimensions broadcast.
+    """Return the sum over `dim` of the products of two tensors' elements; other dimensions broadcast.
 
     Source: torch.linalg.vecdot.
     """
@@ -550,7 +550,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
 
 
 def _crossed(a: Tensor, b: Tensor, dim: int) -> Tensor:
-    """The cross product along a dimension, counted from behind so that batches broadcast."""
+    """Return the cross product along a dimension, counted from behind so that batches broadcast."""
     x, y = a._array, b._array
     if x.ndim != y.ndim:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
@@ -586,7 +586,7 @@ def cross(self: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | 
 
 @_takes_out
 def linalg_cross(A: Tensor, B: Tensor, *, dim: int = -1) -> Tensor:
-    """The cross product of vectors of three elements along `dim`. Source: torch.linalg.cross."""
+    """Return the cross product of vectors of three elements along `dim`. Source: torch.linalg.cross."""
     check_tensor("linalg_cross", "input", 0, A)
     check_tensor("linalg_cross", "other", 1, B)
     return _crossed(A, B, dim)
@@ -596,7 +596,7 @@ linalg_cross.__name__ = linalg_cross.__qualname__ = "cross"
 
 
 def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """A view of the diagonal of each matrix. Source: torch.linalg.diagonal."""
+    """Return a view of the diagonal of each matrix. Source: torch.linalg.diagonal."""
     return diagonal(A, offset, dim1, dim2)
 
 
@@ -607,7 +607,7 @@ linalg_diagonal.__name__ = linalg_diagonal.__qualname__ = "diagonal"
 
 
 def _legacy(name: str, function: Callable[..., Any], doc: str) -> Callable[..., Any]:
-    """The function under an older name, also a method of tensors."""
+    """Return the function under an older name, also a method of tensors."""
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
     return operation()(function)

@@ -130,7 +130,7 @@ def matmul(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def _folds(self: Tensor, other: Tensor) -> bool:
-    """Whether a batch times one vector or matrix is computed as one product, as PyTorch decides it."""
+    """Return True if a batch times one vector or matrix is computed as one product, as PyTorch decides it."""
     a, b = self._array, other._array
     many, one = (a, other) if a.ndim >= b.ndim else (b, self)
     if one._array.ndim > 2:
@@ -145,7 +145,7 @@ def _folds(self: Tensor, other: Tensor) -> bool:
 
 
 def _folded(self: Tensor, other: Tensor) -> Tensor:
-    """The product of a batch and one vector or matrix, the batch folded into the rows of a matrix."""
+    """Return the product of a batch and one vector or matrix, the batch folded into the rows of a matrix."""
     turned = other._array.ndim > self._array.ndim
     many, one = (other.mT, self.t() if self._array.ndim == 2 else self) if turned else (self, other)
     *rows, inner = many._array.shape
@@ -155,7 +155,7 @@ def _folded(self: Tensor, other: Tensor) -> Tensor:
 
 
 def _in_batches(self: Tensor, other: Tensor) -> Tensor:
-    """The product of two batches, which are repeated to one size; a vector is one row, or one column."""
+    """Return the product of two batches, which are repeated to one size; a vector is one row, or one column."""
     a, b = self._array.shape, other._array.shape
     if a[:-2] == b[:-2]:
         batch = a[:-2]
@@ -345,7 +345,7 @@ def _plan(equation: str, shapes: tuple[Shape, ...]) -> tuple[int, list[Alignment
 
 
 def _parse(term: str, where: str, equation: str) -> list[str]:
-    """The labels of one operand, `...` among them."""
+    """Return the labels of one operand, `...` among them."""
     before, dots, after = term.partition("...")
     if "." in before + after:
         if where == "output":
@@ -372,7 +372,7 @@ def _parse(term: str, where: str, equation: str) -> list[str]:
 
 
 def _hidden(labels: list[str], ndim: int, i: int) -> int:
-    """How many dimensions of an operand `...` stands for."""
+    """Return how many dimensions of an operand `...` stands for."""
     dots = "..." in labels
     letters = len(labels) - dots
     if letters > ndim if dots else letters != ndim:
@@ -393,7 +393,7 @@ def _hidden(labels: list[str], ndim: int, i: int) -> int:
 
 
 def _written_out(labels: list[str], covered: int, hidden: int) -> list[Label]:
-    """The labels with `...` replaced by the last `covered` of the hidden dimensions."""
+    """Return the labels with `...` replaced by the last `covered` of the hidden dimensions."""
     out: list[Label] = []
     for label in labels:
         out += range(hidden - covered, hidden) if label == "..." else [label]
@@ -434,7 +434,7 @@ def _alignment(shape: Shape, labels: list[Label], order: list[Label], sizes: dic
 
 
 def _contracted(operands: list[Tensor], ndim: int) -> Tensor:
-    """The aligned operands multiplied from left to right, each dimension summed when its last operand comes."""
+    """Return the aligned operands multiplied from left to right, each dimension summed when its last operand comes."""
     out, *others = operands
     for right, (alone, products) in zip(others, _steps(tuple([t._array.shape for t in operands]), ndim), strict=True):
         left, right = [t.sum(dims, keepdim=True) if dims else t for t, dims in zip((out, right), alone, strict=True)]

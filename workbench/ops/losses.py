@@ -28,7 +28,7 @@ NUMBERS = {"none": NONE, "mean": MEAN, "sum": SUM}
 
 
 def _reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> int:
-    """The reduction's number; ValueError if there is none of that name."""
+    """Return the reduction's number; ValueError if there is none of that name."""
     if size_average is not None or reduce is not None:  # what they were called before `reduction`
         reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
         warn(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.")
@@ -42,7 +42,7 @@ def _reduced(a: np.ndarray, reduction: int) -> np.ndarray:
 
 
 def _double_share(reduction: int, shape: tuple[int, ...]) -> float:
-    """Two, or its share in a mean."""
+    """Return two, or its share in a mean."""
     count = int(np.prod(shape)) if reduction == MEAN else 1
     return 2 / count if count else np.nan
 
@@ -63,7 +63,7 @@ def _met(kernel: str) -> Any:
 
 
 def _less(a: Tensor, b: Tensor) -> Tensor:
-    """The difference of which one may be a mask, which `-` refuses."""
+    """Return the difference of which one may be a mask, which `-` refuses."""
     a, b = (t.to(dtypes.uint8) if t.dtype == dtypes.bool_ else t for t in (a, b))
     return a - b
 
@@ -87,7 +87,7 @@ def _class_dim(ndim: int) -> int:
 
 
 def _counts_all(target: np.ndarray, weight: Any, total: np.ndarray) -> bool:
-    """Whether it is known that no target is ignored: unweighted, they then total their number."""
+    """Return True if it is known that no target is ignored: unweighted, they then total their number."""
     return weight is None and total.item() == target.size
 
 
@@ -125,7 +125,7 @@ def _nll_of(
 def _nll_backward(
     grad: np.ndarray, a: np.ndarray, target: np.ndarray, weight: Any, reduction: int, ignored: int, total: np.ndarray
 ) -> np.ndarray:
-    """Zeros, but at each target the gradient times minus its class's weight, or times its share."""
+    """Return zeros, but at each target the gradient times minus its class's weight, or times its share."""
     out = np.zeros(a.shape, a.dtype)
     if not a.size:
         return out
@@ -205,7 +205,7 @@ def mse_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The squares of the differences: their mean, their sum, or each."""
+    """Return the squares of the differences: their mean, their sum, or each."""
     input, target = _alike(input, target)
     how = _reduction(size_average, reduce, reduction)
     return _mse_loss(input, target, how)
@@ -228,7 +228,7 @@ def _alike(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _share(reduction: int, shape: tuple[int, ...]) -> float:
-    """The part of each element in the loss."""
+    """Return the part of each element in the loss."""
     count = int(np.prod(shape)) if reduction == MEAN else 1
     return 1 / count if count else np.nan
 
@@ -332,7 +332,7 @@ def l1_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The differences without their signs: their mean, their sum, or each."""
+    """Return the differences without their signs: their mean, their sum, or each."""
     input, target = _alike(input, target)
     how, each = _reduction(size_average, reduce, reduction), (input - target).abs()
     return each if how == NONE else each.mean() if how == MEAN else each.sum()
@@ -463,7 +463,7 @@ def nll_loss(
 def _of_classes(
     input: Tensor, target: Tensor, weight: Tensor | None, how: int, ignore_index: int, every: bool
 ) -> Tensor:
-    """The same for targets that are checked; `every` one counts, or some are to be ignored."""
+    """Return the same for targets that are checked; `every` one counts, or some are to be ignored."""
     if input._array.ndim in (1, 2, 4):
         return _nll(input, target, weight, how, ignore_index, every)
     flat = input.contiguous().view(*input.shape[:2], 1, -1)
@@ -486,7 +486,7 @@ def _nll(input: Tensor, target: Tensor, weight: Tensor | None, how: int, ignore_
 
 
 def _total(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, every: bool) -> Tensor:
-    """The weights of all targets together, in the input's dtype."""
+    """Return the weights of all targets together, in the input's dtype."""
     if not local.modes.levels or not any([level.kind == "vmap" for level in local.modes.levels]):
         t = target._array
         if weight is None:
@@ -500,7 +500,7 @@ def _total(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: i
 
 
 def _check_target(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int) -> bool:
-    """Whether surely none is ignored; ValueError, RuntimeError or IndexError where targets name no class."""
+    """Return True if surely none is ignored; ValueError, RuntimeError or IndexError where targets name no class."""
     a, t = input._array, target._array
     if weight is not None or a.ndim != 2 or a.shape[:1] != t.shape or t.dtype is not INT64:
         _check_sizes(input, target, weight)

@@ -38,7 +38,7 @@ elementary = functools.partial(define, kind="float", out=True, in_place=True)  #
 
 
 def _factor_of(a: np.ndarray, alpha: float) -> np.generic:
-    """The number in the array's dtype, which must be able to hold it: among bytes -1 is 255."""
+    """Return the number in the array's dtype, which must be able to hold it: among bytes -1 is 255."""
     return a.dtype.type(fitting(alpha, dtypes.of(a)))
 
 
@@ -326,7 +326,7 @@ def sub(input: Tensor, other: Any, *last: Any, alpha: float = 1, out: Tensor | N
 
 
 def _in_order(function: str, alpha: Any, last: tuple[Any, ...], named: Any) -> tuple[Any, Any]:
-    """The other operand and its factor, given as second and third argument the other way round."""
+    """Return the other operand and its factor, given as second and third argument the other way round."""
     owner, called = called_as()
     number = one_number(alpha)
     other, *more = last
@@ -560,7 +560,7 @@ TERMS = 9  # of an expansion
 
 @functools.cache
 def _taylor() -> list[np.ndarray]:
-    """The Taylor coefficients of erf around 0, 1/16, 2/16 ... 6, highest power first.
+    """Return the Taylor coefficients of erf around 0, 1/16, 2/16 ... 6, highest power first.
 
     Its second derivative is -2 x times its first, which gives each coefficient from the two before.
     """
@@ -572,7 +572,7 @@ def _taylor() -> list[np.ndarray]:
 
 
 def _erf(a: np.ndarray) -> np.ndarray:
-    """The error function, to the last bit or the one before: NumPy has none."""
+    """Return the error function, to the last bit or the one before: NumPy has none."""
     if a.size <= FEW and a.flags.c_contiguous:
         return np.fromiter(map(math.erf, a.ravel().tolist()), a.dtype, a.size).reshape(a.shape)
     size = np.minimum(np.abs(a.astype(np.float64)), LAST)
@@ -595,7 +595,7 @@ erf = elementary(
 
 
 def _whole(name: str, forward: Any, **called: Any) -> Callable[..., Tensor]:
-    """An op that makes numbers whole; `called` says what its name may do."""
+    """Return an op that makes numbers whole; `called` says what its name may do."""
     return define(
         f"{name.capitalize()}Backward0",
         f"{name}(Tensor self)",
@@ -650,7 +650,7 @@ def square(self: Tensor) -> Tensor:
 
 @operation(in_place=True)
 def round(self: Tensor, *, decimals: int | None = None) -> Tensor:
-    """The nearest number with so many decimals, halves going to the even neighbour."""
+    """Return each element rounded to `decimals` decimals; halves go to the even neighbor."""
     return _round(self) if decimals is None else _round_to(self, decimals)
 
 
@@ -658,7 +658,7 @@ Arrays = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def _kernel(name: str, compute: Arrays) -> Arrays:
-    """The forward with what PyTorch refuses: masks, and whole numbers divided by zero."""
+    """Return the forward with what PyTorch refuses: masks, and whole numbers divided by zero."""
 
     def divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         if a.dtype.kind == "b":
@@ -671,7 +671,7 @@ def _kernel(name: str, compute: Arrays) -> Arrays:
 
 
 def _remainder(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """What is left over, with the divisor's sign; a zero has the dividend's, which np.mod would change."""
+    """Return what is left over, with the divisor's sign; a zero has the dividend's, which np.mod would change."""
     left = np.fmod(a, b)
     return np.where((left != 0) & ((left < 0) != (b < 0)), left + b, left)
 
@@ -740,7 +740,7 @@ in_formulas("no_tangent", _refuse_tangent, _refuse_tangent)
 
 
 def _without_derivative(name: str, aten: str, forward: Arrays) -> Callable[..., Tensor]:
-    """An op that PyTorch records, but has no derivative of."""
+    """Return an op that PyTorch records, but has no derivative of."""
     return define(
         "torch::autograd::NotImplemented",
         f"{name}(Tensor self, Tensor other)",
@@ -796,7 +796,7 @@ def floor_divide(input: Any, other: Any) -> Tensor:
 
 
 def floor_divide_in_place(input: Tensor, other: Any) -> Tensor:
-    """What `//=` writes."""
+    """Return what `//=` writes."""
     return _floor_divide_in_place(input, python_number(other))
 
 

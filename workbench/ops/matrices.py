@@ -20,7 +20,7 @@ Array = np.ndarray
 
 
 def _in_floats(forward: Callable[..., Any]) -> Callable[..., Any]:
-    """The forward, computed in float32 where an operand is narrower: LAPACK has no other types."""
+    """Return the forward, computed in float32 where an operand is narrower: LAPACK has no other types."""
 
     def computed(*args: Any) -> Any:
         narrow = next((a.dtype for a in args if isinstance(a, np.ndarray) and a.dtype == np.float16), None)
@@ -36,7 +36,7 @@ def _in_floats(forward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _by_columns(forward: Callable[..., Any]) -> Callable[..., Any]:
-    """The same forward, whose matrices lie column by column in memory, as LAPACK leaves them."""
+    """Return the same forward, whose matrices lie column by column in memory, as LAPACK leaves them."""
     forward = _in_floats(forward)
 
     def turned(a: Array) -> Array:
@@ -58,12 +58,12 @@ def _mt(x: Any) -> Any:
 
 
 def _like(x: Any, a: Array) -> Any:
-    """Numbers as an array or a tensor, as `x` is one, in its dtype."""
+    """Return numbers as an array or a tensor, as `x` is one, in its dtype."""
     return a.astype(x.dtype) if isinstance(x, np.ndarray) else wrap(a.astype(x._array.dtype))
 
 
 def _eye(x: Any) -> Any:
-    """The identity in the size of a matrix's or vector's last dimension."""
+    """Return the identity in the size of a matrix's or vector's last dimension."""
     return _like(x, np.eye(x.shape[-1]))
 
 
@@ -83,7 +83,7 @@ def _on_diagonal(v: Any) -> Any:
 
 
 def _sum_of(*terms: Any) -> Any:
-    """The sum of those that are there; None if none is."""
+    """Return the sum of those that are there; None if none is."""
     found = [term for term in terms if term is not None]
     return reduce(lambda a, b: a + b, found) if found else None
 
@@ -110,7 +110,7 @@ def _formula(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _zero_pivot(a: Array) -> int:
-    """Which diagonal element of U in PLU is zero, counted from one; 0 if none is."""
+    """Return which diagonal element of U in PLU is zero, counted from one; 0 if none is."""
     u = a.astype(np.float64, copy=True)
     for k in range(len(u)):
         best = k + int(np.argmax(np.abs(u[k:, k])))
@@ -177,7 +177,7 @@ def _solution_of(a: Array, b: Array, left: bool) -> Array:
 
 @_formula
 def _solve_slope(words: Words, grad: Any, x: Any, a: Any, left: bool) -> Any:
-    """The gradient of the matrix of a system, of which `x` is the solution."""
+    """Return the gradient of the matrix of a system, of which `x` is the solution."""
     g = words["linalg_solve_ex"](_mt(a), grad, left)
     if is_vector(a, grad):
         g, x = g[..., None], x[..., None]
@@ -218,7 +218,7 @@ def _triangular_solution(a: Array, b: Array, upper: bool, left: bool, unitriangu
 
 @_formula
 def _triangular_slope(words: Words, grad: Any, x: Any, a: Any, upper: bool, left: bool, unitriangular: bool) -> Any:
-    """The gradient of the triangle of a system, of which `x` is the solution."""
+    """Return the gradient of the triangle of a system, of which `x` is the solution."""
     g = words["linalg_solve_triangular"](_mt(a), grad, not upper, left, unitriangular)
     full = -(g @ _mt(x) if left else _mt(x) @ g)
     part = _upper(full, int(unitriangular)) if upper else _lower(full, -int(unitriangular))
@@ -241,7 +241,7 @@ linalg_solve_triangular = define(
 
 
 def _minor(a: Array) -> int:
-    """The order of the first leading minor that is not positive; 0 if all are."""
+    """Return the order of the first leading minor that is not positive; 0 if all are."""
     for k in range(1, len(a) + 1):
         try:
             np.linalg.cholesky(a[:k, :k])
@@ -469,7 +469,7 @@ linalg_svd = define(
 
 @_formula
 def _det_slope(words: Words, grad: Any, a: Any, det: Any) -> Any:
-    """The determinant times the inverse, transposed; by singular values where there is no inverse."""
+    """Return the determinant times the inverse, transposed; by singular values where there is no inverse."""
     numbers = det if isinstance(det, np.ndarray) else det._array
     if numbers.all():
         return (grad * det)[..., None, None] * _mt(words["linalg_inv_ex"](a))
@@ -568,7 +568,7 @@ def _least_squares_of(a: Array, b: Array, rcond: float) -> tuple[Array, Array]:
 
 @_formula
 def _lstsq_slope(words: Words, grads: Any, a: Any, b: Any, x: Any, wanted: str) -> Any:
-    """The gradient of a or b, where x minimises the norm of a x - b."""
+    """Return the gradient of a or b, where x minimises the norm of a x - b."""
     g, of_residuals = grads
     of_residuals = of_residuals if a.shape[-2] > a.shape[-1] else None
     if is_vector(a, b):

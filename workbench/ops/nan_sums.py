@@ -29,7 +29,7 @@ _nansum = define(
 def nansum(
     self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Any = None
 ) -> Tensor:
-    """The sum of all elements that are not nan, or over `dim` (an int or several). Source: torch.nansum."""
+    """Return the sum of all elements that are not nan, or over `dim` (an int or several). Source: torch.nansum."""
     if isinstance(out, Tensor) and out._array.dtype.kind != "f" == self._array.dtype.kind:
         raise NotImplementedError(errors.NO_KERNEL.format("nansum_cpu", out.dtype.word))
     if out is not None:

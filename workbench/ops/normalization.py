@@ -25,7 +25,7 @@ Ints = tuple[int, ...]
 
 
 def _standardized(a: np.ndarray, dims: Ints, eps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The elements with mean 0 and variance 1, what the mean was, and one over the standard deviation."""
+    """Return the elements with mean 0 and variance 1, what the mean was, and one over the standard deviation."""
     wide = a.astype(np.float32) if a.itemsize < 4 else a
     added, count, slack, once = _how(a.shape, dims, wide.dtype, eps)
     mean = added(wide) / count
@@ -66,7 +66,7 @@ in_formulas("last_dims", *[lambda x, shape: _last_dims(x.ndim, len(shape))] * 2)
 
 
 def _affine(h: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None) -> np.ndarray:
-    """The elements of `h`, which nobody else has, times weight, plus bias."""
+    """Return the elements of `h`, which nobody else has, times weight, plus bias."""
     if weight is not None:
         h *= weight
     if bias is not None:

@@ -37,7 +37,7 @@ def _with_borders(a: np.ndarray, pad: Ints, value: float) -> np.ndarray:
 
 
 def _sides(pad: Ints) -> list[Any]:
-    """What is added before and after each dimension, the first dimension first."""
+    """Return what is added before and after each dimension, the first dimension first."""
     return [pad[i : i + 2] for i in range(0, len(pad), 2)][::-1]
 
 

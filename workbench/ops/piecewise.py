@@ -167,38 +167,38 @@ _rrelu, _rrelu_ = (
 
 @tensors_only()
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
-    """The element, no less than `min_val` and no more than `max_val`."""
+    """Return the element, no less than `min_val` and no more than `max_val`."""
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     return write(input, "hardtanh_", hardtanh_op, min_val, max_val) if inplace else hardtanh_op(input, min_val, max_val)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """The element, no less than 0 and no more than 6."""
+    """Return the element, no less than 0 and no more than 6."""
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
 @tensors_only()
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """A sixth of the element plus 3, no less than 0 and no more than 1."""
+    """Return a sixth of the element plus 3, no less than 0 and no more than 1."""
     return write(input, "hardsigmoid_", hardsigmoid_op) if inplace else hardsigmoid_op(input)
 
 
 @tensors_only()
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    """The element times its hardsigmoid."""
+    """Return the element times its hardsigmoid."""
     return write(input, "hardswish_", hardswish_op) if inplace else hardswish_op(input)
 
 
 @tensors_only()
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """The element, or 0 where it is no further than `lambd` from 0."""
+    """Return the element, or 0 where it is no further than `lambd` from 0."""
     return hardshrink_op(input, lambd)
 
 
 @tensors_only()
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """The element, nearer to 0 by `lambd`, or 0 where it is no further than that."""
+    """Return the element, nearer to 0 by `lambd`, or 0 where it is no further than that."""
     only_floats("softshrink_check")((input,))
     if lambd < 0:
         largest = np.finfo(input._array.dtype).max
@@ -210,7 +210,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 @tensors_only()
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """The element, or `value` where it is not above the threshold; in any shape."""
+    """Return the element, or `value` where it is not above the threshold; in any shape."""
     if inplace:
         return write(input, "threshold_", threshold_, threshold, value)
     return threshold_op(input, threshold, value)
@@ -218,13 +218,13 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 @tensors_only()
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    """The element times the hyperbolic tangent of its softplus."""
+    """Return the element times the hyperbolic tangent of its softplus."""
     return write(input, "mish_", mish_op) if inplace else mish_op(input)
 
 
 @tensors_only()
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """The element, or alpha * (exp(element / alpha) - 1) where it is negative."""
+    """Return the element, or alpha * (exp(element / alpha) - 1) where it is negative."""
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     return write(input, "celu_", celu_, alpha) if inplace else celu_op(input, alpha)
@@ -232,7 +232,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 @tensors_only()
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """The first half of the elements along `dim`, times the sigmoid of the second."""
+    """Return the first half of the elements along `dim`, times the sigmoid of the second."""
     if not input._array.ndim:
         raise RuntimeError("glu does not support scalars because halving size must be even")
     dim = dim_index(dim, input._array.ndim)
@@ -272,7 +272,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 def rrelu(
     input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """The element, or a small part of it where it is negative: in training a random part between two bounds."""
+    """Return the element, or a small part of it where it is negative: in training a random part between two bounds."""
     only_floats("leaky_relu_cpu")((input,))
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")

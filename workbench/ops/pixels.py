@@ -45,7 +45,7 @@ _pixel_unshuffle = define(
 
 
 def _regrouped(a: np.ndarray, groups: int) -> np.ndarray:
-    """The first channel of each group, then the second of each, and so on."""
+    """Return the first channel of each group, then the second of each, and so on."""
     count, channels, *rest = a.shape
     return a.reshape(count, groups, channels // groups, *rest).swapaxes(1, 2).reshape(a.shape)
 
@@ -106,7 +106,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 @tensors_only()
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """The channels, the second dimension, in another order: the first of each group, then the second of each.
+    """Return the channels, the second dimension, in another order: the first of each group, then the second of each.
 
     RuntimeError where they make no such groups. Source: torch.nn.functional.channel_shuffle.
     """

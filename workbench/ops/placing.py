@@ -16,7 +16,7 @@ from .core.results import copied
 
 
 def _with_slices(a: np.ndarray, dim: int, index: np.ndarray, value: Any) -> np.ndarray:
-    """A copy with the slices that `index` names replaced by others, or by one number."""
+    """Return a copy with the slices that `index` names replaced by others, or by one number."""
     out = np.array(a, order="C") if np.ndim(value) else np.asarray(copied(a))
     if isinstance(value, np.ndarray) and value.ndim:
         value = np.moveaxis(value, dim, 0)
@@ -54,7 +54,7 @@ _index_copy = define(
 
 
 def _scattered(a: np.ndarray, mask: np.ndarray, source: np.ndarray) -> np.ndarray:
-    """A copy with elements of `source`, in their order, where the mask is true."""
+    """Return a copy with elements of `source`, in their order, where the mask is true."""
     shape = np.broadcast_shapes(a.shape, mask.shape)
     out = np.array(np.broadcast_to(a, shape), order="C")
     where = np.broadcast_to(mask, shape)
@@ -63,7 +63,7 @@ def _scattered(a: np.ndarray, mask: np.ndarray, source: np.ndarray) -> np.ndarra
 
 
 def _collected(grad: np.ndarray, mask: np.ndarray, sizes: tuple[int, ...]) -> np.ndarray:
-    """The other way: the elements under the mask, and zeros for those that went nowhere."""
+    """Return the other way: the elements under the mask, and zeros for those that went nowhere."""
     out = np.zeros(sizes, grad.dtype)
     found = grad[np.broadcast_to(mask, grad.shape)]
     out.reshape(-1)[: found.size] = found
@@ -123,7 +123,7 @@ _put = define(
 
 
 def _first_outside(index: Tensor, least: int, size: int) -> Any:
-    """The first index that names no element, or None."""
+    """Return the first index that names no element, or None."""
     every = elements(index)
     wrong = every[(every < least) | (every >= size)]
     return wrong.flat[0] if wrong.size else None
@@ -132,7 +132,7 @@ def _first_outside(index: Tensor, least: int, size: int) -> Any:
 @operation(in_place="mask")
 @tensors_only()
 def index_fill(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    """A copy with one number (or a tensor without dimensions) in the slices that `index` names along `dim`.
+    """Return a copy with one number (or a tensor without dimensions) in the slices that `index` names along `dim`.
 
     IndexError for an index outside. Source: torch.Tensor.index_fill.
     """
@@ -154,7 +154,7 @@ def index_fill(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 
 @operation(in_place="along")
 def index_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """A copy with source's slices in place of those that `index` names along `dim`.
+    """Return a copy with source's slices in place of those that `index` names along `dim`.
 
     IndexError or RuntimeError where they do not fit. Source: torch.Tensor.index_copy.
     """
@@ -198,7 +198,7 @@ def index_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
 
 @operation(in_place=True)
 def masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """A copy with the elements of `source`, in their order, where the mask is true.
+    """Return a copy with the elements of `source`, in their order, where the mask is true.
 
     The result has the shape that both are broadcast to. RuntimeError where `source` has too few.
     Source: torch.Tensor.masked_scatter.
@@ -234,7 +234,7 @@ def _check_inside(self: Tensor, index: Tensor) -> None:
 
 @operation()
 def take(self: Tensor, index: Tensor) -> Tensor:
-    """The elements that `index` names among all elements in a row, in the shape of `index`.
+    """Return the elements that `index` names among all elements in a row, in the shape of `index`.
 
     IndexError for an index outside. Source: torch.take.
     """

@@ -31,7 +31,7 @@ def _reach(size: Ints, outputs: Ints, kernel: Ints, stride: Ints, padding: Ints,
 def _largest_at(
     a: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool
 ) -> np.ndarray:
-    """Where each window's largest element is, the first of equal ones, counted through the image row by row."""
+    """Return where each window's largest element is, the first of equal ones, counted through the image row by row."""
     if a.dtype.kind == "b":
         raise NotImplementedError(errors.NO_KERNEL.format("max_pool2d", "Bool"))
     size = a.shape[-2:]
@@ -50,7 +50,7 @@ def _largest_at(
 
 
 def _at(a: np.ndarray, indices: np.ndarray) -> np.ndarray:
-    """The elements of images at such places."""
+    """Return the elements of images at such places."""
     flat, images = (x.reshape(*x.shape[:-2], x.shape[-2] * x.shape[-1]) for x in (indices, a))
     return np.take_along_axis(images, flat, -1).reshape(indices.shape)
 
@@ -99,7 +99,7 @@ def max_pool2d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The largest element of each window of images (images, channels, height, width), or of one image.
+    """Return the largest element of each window of images (images, channels, height, width), or of one image.
 
     With `return_indices` also where these elements are.
     """
@@ -121,7 +121,7 @@ def max_pool1d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The largest element of each window of sequences (sequences, channels, length), or of one sequence.
+    """Return the largest element of each window of sequences (sequences, channels, length), or of one sequence.
 
     With `return_indices` also where these elements are.
     """
@@ -155,7 +155,7 @@ def max_pool1d(
 
 
 def _largest_of_each(a: np.ndarray, output_size: Ints) -> np.ndarray:
-    """Where the largest element of each of so many windows is, the first of equal ones, but the last nan."""
+    """Return where the largest element of each of so many windows is, the first of equal ones, but the last nan."""
     (height, width), places = a.shape[-2:], np.arange(a.shape[-2] * a.shape[-1]).reshape(a.shape[-2:])
     out = np.empty((*a.shape[:-2], *output_size), np.int64)
     edges = [
@@ -201,7 +201,7 @@ define(
 
 @tensors_only()
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The largest element of each of as many windows of images (images, channels, height, width) as asked for.
+    """Return the largest element of each of as many windows of images (images, channels, height, width) as asked for.
 
     With `return_indices` also where these elements are. Source: torch.nn.functional.adaptive_max_pool2d.
     """
@@ -227,7 +227,7 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
 
 @tensors_only()
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The largest element of each of as many windows of sequences (sequences, channels, length) as asked for.
+    """Return the largest element of each of as many windows of sequences (sequences, channels, length) as asked for.
 
     With `return_indices` also where these elements are. Source: torch.nn.functional.adaptive_max_pool1d.
     """
@@ -255,7 +255,7 @@ def avg_pool1d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:
-    """The mean of each window of sequences (sequences, channels, length), or of one sequence."""
+    """Return the mean of each window of sequences (sequences, channels, length), or of one sequence."""
     check_ndim("avg_pool1d", input, 1)
     kernel, padding = _each("kernel_size", kernel_size, 1), _each("padding", padding, 1)
     stride = kernel if stride is None or stride == () else _each("stride", stride, 1)
@@ -273,7 +273,7 @@ def avg_pool2d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """The mean of each window of images (images, channels, height, width), or of one image.
+    """Return the mean of each window of images (images, channels, height, width), or of one image.
 
     Zeros around the image count as elements unless `count_include_pad` is False.
     """
@@ -292,7 +292,7 @@ def avg_pool3d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """The mean of each window of volumes (volumes, channels, depth, height, width), or of one volume."""
+    """Return the mean of each window of volumes (volumes, channels, depth, height, width), or of one volume."""
     kernel, stride, padding = _windows(input, kernel_size, stride, padding, 3)
     if any(n < k for n, k in zip(input.shape[-3:], kernel, strict=True)) and not any(padding):
         size, (t, h, w) = input.shape[-3:], kernel
@@ -307,7 +307,7 @@ KERNELS = {"avg_pool2d": "avg_pool2d", "avg_pool3d": "avg_pool3d_out_frame"}
 
 
 def _means(op: Callable[..., Tensor], input: Tensor, *how: Any) -> Tensor:
-    """The means; of integers cut off to integers."""
+    """Return the means; of integers cut off to integers."""
     if how[-1] == 0:
         raise RuntimeError("divisor must be not zero")
     whole = not input.dtype.is_floating_point
@@ -330,7 +330,7 @@ def _windows(input: Tensor, kernel: Any, stride: Any, padding: Any, dims: int = 
 
 
 def _check_outputs(input: Tensor, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> Ints:
-    """How many windows there are; RuntimeError if there is none, or if one could lie in the padding."""
+    """Return how many windows there are; RuntimeError if there is none, or if one could lie in the padding."""
     for p, k in zip(padding, kernel, strict=True):
         if p * 2 > k:
             raise RuntimeError(

@@ -87,14 +87,14 @@ _min_all = define(
 
 
 def pick(a: np.ndarray, dim: int, keepdim: bool, indices: np.ndarray) -> np.ndarray:
-    """The elements at `indices` along one dimension, which goes away unless kept."""
+    """Return the elements at `indices` along one dimension, which goes away unless kept."""
     if not a.ndim:
         return a.copy()
     return a[places_along(indices, dim, keepdim)]
 
 
 def _put(grad: np.ndarray, shape: tuple[int, ...], dim: int, keepdim: bool, indices: np.ndarray) -> np.ndarray:
-    """The other way: zeros of `shape` with `grad` at `indices`."""
+    """Return the other way: zeros of `shape` with `grad` at `indices`."""
     out = np.zeros(shape, grad.dtype)
     out[places_along(indices, dim, keepdim) if shape else ...] = grad
     return out
@@ -137,7 +137,7 @@ in_formulas("count_of", _count_of, _count_of)
 def sum(
     self: Tensor, dim: Any = ALL, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Any = None
 ) -> Tensor:
-    """The sum of all elements, or over `dim` (an int or several)."""
+    """Return the sum of all elements, or over `dim` (an int or several)."""
     if out is not None:
         return into_as("sum", out, sum, self, dim, keepdim, dtype=dtype)
     if dim is ALL:
@@ -153,7 +153,7 @@ def sum(
 def mean(
     self: Tensor, dim: Any = ALL, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Any = None
 ) -> Tensor:
-    """The mean of all elements, or over `dim`; RuntimeError for integers."""
+    """Return the mean of all elements, or over `dim`; RuntimeError for integers."""
     if out is not None:
         return into_as("mean", out, mean, self, dim, keepdim, dtype=dtype)
     wanted = dtypes.chosen_dtype("mean", dtype, self.dtype)
@@ -240,7 +240,7 @@ argmax, argmin = _where_extreme("argmax", "largest"), _where_extreme("argmin", "
 
 
 def _counts(a: np.ndarray) -> Any:
-    """The dtype in which elements are added up: integers and masks in int64."""
+    """Return the dtype in which elements are added up: integers and masks in int64."""
     return np.int64 if a.dtype.kind in "biu" else a.dtype
 
 
@@ -262,7 +262,7 @@ _cumprod = define(
 
 
 def _step_by_step(words: dict[str, Any]) -> Callable[..., Any]:
-    """The gradient of a running product, from the last element to the first: right where an element is zero."""
+    """Return the gradient of a running product, from the last element to the first: right where an element is zero."""
 
     def slope(grad: Any, x: Any, result: Any, dim: int) -> Any:
         select = words["select"]
@@ -322,7 +322,7 @@ _prod_all_as, _prod_dim_as = in_dtype(_prod_all), in_dtype(_prod_dim)
 @operation(in_place=True)
 @numpy_names
 def cumsum(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None, out: Any = None) -> Tensor:
-    """The sum of each element and all before it along `dim`."""
+    """Return the sum of each element and all before it along `dim`."""
     if out is not None:
         return into_as("cumsum", out, cumsum, self, dim, dtype=dtype)
     dim = dim_index(dim, self._array.ndim)
@@ -332,7 +332,7 @@ def cumsum(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None, out: An
 @operation(in_place=True)
 @numpy_names
 def cumprod(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None, out: Any = None) -> Tensor:
-    """The product of each element and all before it along `dim`."""
+    """Return the product of each element and all before it along `dim`."""
     if out is not None:
         return into_as("cumprod", out, cumprod, self, dim, dtype=dtype)
     dim = dim_index(dim, self._array.ndim)
@@ -344,7 +344,7 @@ def cumprod(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None, out: A
 def prod(
     self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Any = None
 ) -> Tensor:
-    """The product of all elements, or along `dim`, which `out` needs."""
+    """Return the product of all elements, or along `dim`, which `out` needs."""
     if out is not None and dim is not None:
         return into_as("prod", out, prod, self, dim, keepdim, dtype=dtype)
     if out is not None:
@@ -370,7 +370,7 @@ sort_result = pair("sort")
 
 
 def _order(a: np.ndarray, dim: int, descending: bool, k: int | None = None) -> np.ndarray:
-    """The places of the elements in order, or of the first k of them alone."""
+    """Return the places of the elements in order, or of the first k of them alone."""
     if not a.ndim:
         return np.zeros((), np.int64)
     if descending:  # equal elements keep their order, and nan is the greatest
@@ -396,7 +396,7 @@ _argsort = define("argsort", "argsort(Tensor self, dim, descending)", lambda a, 
 @operation()
 @numpy_names
 def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
-    """The indices that put the elements in order along `dim`; equal elements keep their order."""
+    """Return the indices that put the elements in order along `dim`; equal elements keep their order."""
     return _argsort(self, dim_index(dim, self._array.ndim), descending)
 
 
@@ -461,7 +461,7 @@ def cummin(self: Tensor, dim: int, *, out: Any = None) -> tuple[Tensor, Tensor]:
 
 
 def _middle(a: np.ndarray, dim: int) -> np.ndarray:
-    """Where the median is: the first nan, or else the lower of the two in the middle."""
+    """Return where the median is: the first nan, or else the lower of the two in the middle."""
     if not a.ndim:
         return np.zeros((), np.int64)
     middle = as_int64(np.take(a.argsort(dim, "stable"), (a.shape[dim] - 1) // 2, dim))
@@ -470,7 +470,7 @@ def _middle(a: np.ndarray, dim: int) -> np.ndarray:
 
 
 def _no_median(dtype: np.dtype) -> np.ndarray:
-    """The median of nothing: nan, or as an integer the least, which the processor makes of nan."""
+    """Return the median of nothing: nan, or as an integer the least, which the processor makes of nan."""
     return np.array(np.nan if dtype.kind == "f" else np.iinfo(dtype).min, dtype)
 
 
@@ -502,7 +502,7 @@ median_result = pair("median")
 def median(
     self: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None
 ) -> Tensor | tuple[Tensor, Tensor]:
-    """The median of all elements, the lower of two, or (values, indices) along `dim`; nan where one is."""
+    """Return the median of all elements, the lower of two, or (values, indices) along `dim`; nan where one is."""
     if out is not None:
         return into_each("median", out, median, self, dim, keepdim)
     if self.dtype is dtypes.bool_:
@@ -556,7 +556,7 @@ Dims = tuple[int, ...] | None
 
 @lru_cache(1000)
 def _over(shape: tuple[int, ...], dim: Dims) -> tuple[int, ...]:
-    """The dimensions meant: all of them for None and ()."""
+    """Return the dimensions meant: all of them for None and ()."""
     return dim or tuple(range(len(shape)))
 
 
@@ -585,7 +585,7 @@ abbreviation(
 def _numbers(
     shape: tuple[int, ...], dim: Dims, correction: float | None, dtype: np.dtype
 ) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
-    """The dimensions meant, how many elements they have, and how many of these are free, as arrays."""
+    """Return the dimensions meant, how many elements they have, and how many of these are free, as arrays."""
     count, freedom = _freedom(shape, dim, 0) or 1, _freedom(shape, dim, correction)
     return _over(shape, dim), np.array(count, dtype), np.array(freedom if freedom > 0 else 0, dtype)
 
@@ -746,7 +746,7 @@ def _widened(t: Tensor, dtype: dtypes.dtype) -> Tensor:
 def norm(
     self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: dtypes.dtype | None = None
 ) -> Tensor:
-    """The p-norm of all elements taken as one vector, or over `dim`; "fro" is the 2-norm."""
+    """Return the p-norm of all elements taken as one vector, or over `dim`; "fro" is the 2-norm."""
     if isinstance(p, Tensor):
         p = number_of("linalg_vector_norm", "ord", 1, p)
     if p == "nuc":

@@ -38,7 +38,7 @@ class _Table:
         self.before, self.after = before, after  # divisors of old elements, and of new ones
 
     def along(self, a: np.ndarray, axis: int) -> np.ndarray:
-        """The new elements; a dimension has so many after it."""
+        """Return the new elements; a dimension has so many after it."""
         shape = (-1,) + (1,) * (a.ndim - axis - 1)
         if self.before is not None:
             a = a / self.before.astype(a.dtype).reshape(shape)
@@ -58,7 +58,7 @@ class _Table:
 
 
 def _pair_of(rows: list[Row], count: int, dtype: np.dtype, divisors: Any = None) -> tuple[_Table, _Table]:
-    """The table and the same read the other way round."""
+    """Return the table and the same read the other way round."""
     back: list[Row] = [[] for _ in range(count)]
     for new, row in enumerate(rows):
         for old, weight in row:
@@ -96,7 +96,7 @@ def _windowed(
 
 
 def outputs(n: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> int:
-    """How many windows there are; with `ceil_mode` one more that reaches over the far side."""
+    """Return how many windows there are; with `ceil_mode` one more that reaches over the far side."""
     count = (n + 2 * padding - dilation * (kernel - 1) - 1 + (stride - 1 if ceil_mode else 0)) // stride + 1
     return count - (ceil_mode and (count - 1) * stride >= n + padding)  # no window begins outside the image
 
@@ -135,7 +135,7 @@ def _mixed(size: int, output: int, mode: str, align_corners: bool, scale: float 
 
 
 def _cubic(t: float, a: float = -0.75) -> list[float]:
-    """The weights of the four elements around a place (Keys, 1981)."""
+    """Return the weights of the four elements around a place (Keys, 1981)."""
 
     def near(x: float) -> float:
         return ((a + 2) * x - (a + 3)) * x * x + 1
@@ -257,7 +257,7 @@ def check_ndim(name: str, input: Tensor, dims: int) -> None:
 
 
 def _adaptive_size(name: str, input: Tensor, given: Any, dims: int) -> Ints:
-    """The size for each dimension; None is the input's own."""
+    """Return the size for each dimension; None is the input's own."""
     sizes = (given,) * dims if given is None or isinstance(given, int) else tuple(given)
     if len(sizes) != dims:
         raise RuntimeError(f"{name}: output_size must be {dims}")
@@ -371,7 +371,7 @@ def interpolate(
 
 
 def _sizes(input: Tensor, size: Any, scale_factor: Any, recompute: bool | None) -> tuple[Ints, tuple[Any, ...]]:
-    """The sizes asked for, and the scales if these were; ValueError where they do not fit."""
+    """Return the sizes asked for, and the scales if these were; ValueError where they do not fit."""
     dims = input.dim() - 2
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")

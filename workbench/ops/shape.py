@@ -104,7 +104,7 @@ def _broadcast(a: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
 
 @lru_cache(1000)
 def _steps(shape: Shape, strides: Shape, ndim: int) -> Shape:
-    """The strides of what is broadcast: 0 where there is one element."""
+    """Return the strides of what is broadcast: 0 where there is one element."""
     steps = [0 if n == 1 else step for n, step in zip(shape, strides, strict=True)]
     return (0,) * (ndim - len(shape)) + tuple(steps)
 
@@ -156,7 +156,7 @@ in_formulas("reshape", lambda a, shape: a.reshape(shape), lambda grad, shape: re
 
 @operation()
 def reshape(self: Tensor, *given: Any, shape: Any = None) -> Tensor:
-    """The same elements in another shape (one size may be -1): a view where that is possible, else a copy."""
+    """Return the same elements in another shape (one size may be -1): a view where that is possible, else a copy."""
     size = _size_of(self, "reshape", "shape", given, shape)
     if self._array.flags.c_contiguous:
         return _view(self, size)
@@ -168,7 +168,7 @@ def reshape(self: Tensor, *given: Any, shape: Any = None) -> Tensor:
 
 @method()
 def view(self: Tensor, *given: Any, size: Any = None) -> Tensor:
-    """The same elements in another shape, over the same memory; RuntimeError where that is impossible."""
+    """Return the same elements in another shape, over the same memory; RuntimeError where that is impossible."""
     if not given and size is None:
         raise TypeError(
             "view() received an invalid combination of arguments - got (), but expected one "
@@ -186,13 +186,13 @@ def view(self: Tensor, *given: Any, size: Any = None) -> Tensor:
 
 @method()
 def view_as(self: Tensor, other: Tensor) -> Tensor:
-    """A view in the shape of another tensor."""
+    """Return a view in the shape of another tensor."""
     checks.check_tensor("view_as", "other", 1, other)
     return view(self, *other._array.shape) if other._array.ndim else view(self, ())
 
 
 def _size_of(t: Tensor, function: str, argument: str, given: tuple[Any, ...], named: Any) -> tuple[int, ...]:
-    """The sizes that are asked for, of which one may be given as -1."""
+    """Return the sizes that are asked for, of which one may be given as -1."""
     whole, count = t._array.size, 1
     for n in given:
         if type(n) is not int or n < 0:
@@ -219,14 +219,14 @@ def _size_of(t: Tensor, function: str, argument: str, given: tuple[Any, ...], na
 
 @operation(also=("swapaxes", "swapdims"))
 def transpose(self: Tensor, dim0: int, dim1: int) -> Tensor:
-    """A view with two dimensions exchanged."""
+    """Return a view with two dimensions exchanged."""
     ndim = self._array.ndim
     return _transpose(self, dim_index(dim0, ndim), dim_index(dim1, ndim))
 
 
 @operation()
 def t(self: Tensor) -> Tensor:
-    """The transpose of a matrix; fewer dimensions stay as they are."""
+    """Return the transpose of a matrix; fewer dimensions stay as they are."""
     check_t(self, "t")
     return _t(self)
 
@@ -239,13 +239,13 @@ def check_t(self: Tensor, name: str) -> None:
 
 @operation()
 def permute(self: Tensor, *given: Any, dims: Any = None) -> Tensor:
-    """A view with the dimensions in the order given."""
+    """Return a view with the dimensions in the order given."""
     return _permute(self, _order(self._array.ndim, *ints_of("permute", "dims", given, dims)))
 
 
 @lru_cache(1000, typed=True)
 def _order(ndim: int, *dims: int) -> Shape:
-    """The dimensions counted from the front; RuntimeError where they are not every one once."""
+    """Return the dimensions counted from the front; RuntimeError where they are not every one once."""
     order = tuple([dim_index(d, ndim) for d in dims])
     if len(order) != ndim:
         raise RuntimeError(
@@ -259,7 +259,7 @@ def _order(ndim: int, *dims: int) -> Shape:
 
 
 def _reversed(self: Tensor) -> Tensor:
-    """A view of a matrix with its dimensions exchanged."""
+    """Return a view of a matrix with its dimensions exchanged."""
     if self._array.ndim != 2:
         warn(
             (
@@ -276,7 +276,7 @@ def _reversed(self: Tensor) -> Tensor:
 
 
 def _transposed(self: Tensor) -> Tensor:
-    """A view with the last two dimensions exchanged."""
+    """Return a view with the last two dimensions exchanged."""
     if not self._array.ndim:
         warn("Tensor.mT is deprecated on 0-D tensors. This function is the identity in these cases.")
         return self
@@ -291,21 +291,21 @@ for _name, _getter in (("T", _reversed), ("mT", _transposed)):
 
 @method()
 def expand(self: Tensor, *given: Any, size: Any = None) -> Tensor:
-    """A view in which dimensions of size 1 are repeated (-1 keeps a size)."""
+    """Return a view in which dimensions of size 1 are repeated (-1 keeps a size)."""
     return _expand(self, checks.expanded(self, ints_of("expand", "size", given, size)))
 
 
 @operation()
 @numpy_names
 def unsqueeze(self: Tensor, dim: int) -> Tensor:
-    """A view with a dimension of size 1 put in at `dim`."""
+    """Return a view with a dimension of size 1 put in at `dim`."""
     return _unsqueeze(self, dim_index(dim, self._array.ndim + 1))
 
 
 @operation()
 @numpy_names
 def squeeze(self: Tensor, dim: Any = None) -> Tensor:
-    """A view without dimension `dim` (or several) if its size is 1, or without all dimensions of size 1."""
+    """Return a view without dimension `dim` (or several) if its size is 1, or without all dimensions of size 1."""
     if isinstance(dim, (tuple, list)):
         return _squeeze_dims(self, dims_of(dim, self._array.ndim) if dim else ())
     return _squeeze_all(self) if dim is None else _squeeze(self, dim_index(dim, self._array.ndim))
@@ -313,7 +313,7 @@ def squeeze(self: Tensor, dim: Any = None) -> Tensor:
 
 @operation()
 def detach(self: Tensor) -> Tensor:
-    """A tensor over the same memory and version counter, without history."""
+    """Return a tensor over the same memory and version counter, without history."""
     return alias(self)
 
 
@@ -336,7 +336,7 @@ def detach_(self: Tensor) -> Tensor:
 
 @method()
 def contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
-    """The tensor itself if its elements lie in memory in order, or in that of a memory format; else a copy."""
+    """Return the tensor itself if its elements lie in memory in order, or in that of a memory format; else a copy."""
     if memory_format is not None and memory_format is not formats.contiguous_format:
         formats.check_format("contiguous", memory_format)
         if memory_format is formats.preserve_format and not self._array.flags.c_contiguous:
@@ -348,7 +348,7 @@ def contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
 
 @operation()
 def flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """The dimensions from `start_dim` to `end_dim` as one; the tensor itself if that is one already."""
+    """Return the dimensions from `start_dim` to `end_dim` as one; the tensor itself if that is one already."""
     settled = _flat if type(start_dim) is type(end_dim) is int else _flat.__wrapped__
     size = settled(self._array.shape, start_dim, end_dim)
     if size is None:
@@ -358,7 +358,7 @@ def flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 @lru_cache(1000)
 def _flat(shape: Shape, start_dim: int, end_dim: int) -> Shape | None:
-    """The sizes with those from `start_dim` to `end_dim` as one; None if that is one already."""
+    """Return the sizes with those from `start_dim` to `end_dim` as one; None if that is one already."""
     start, end = dim_index(start_dim, len(shape)), dim_index(end_dim, len(shape))
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
@@ -393,26 +393,26 @@ def ravel(self: Tensor) -> Tensor:
 
 @operation()
 def broadcast_to(self: Tensor, size: Any) -> Tensor:
-    """A view in which dimensions of size 1 are repeated."""
+    """Return a view in which dimensions of size 1 are repeated."""
     return expand(self, size)
 
 
 @method()
 @tensors_only()
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
-    """A view in which dimensions of size 1 are repeated, to the shape of another tensor."""
+    """Return a view in which dimensions of size 1 are repeated, to the shape of another tensor."""
     return expand(self, other._array.shape)
 
 
 @method()
 @tensors_only()
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
-    """The elements in the shape of another tensor."""
+    """Return the elements in the shape of another tensor."""
     return reshape(self, other._array.shape)
 
 
 def _rolled(a: np.ndarray, shifts: Ints, dims: Ints) -> np.ndarray:
-    """The last elements along each dimension, or of all, in front: `np.roll` takes four times as long."""
+    """Return the last elements along each dimension, or of all, in front: `np.roll` takes four times as long."""
     if not dims:
         row = a.reshape(-1)
         before, after = _turn(1, row.size, shifts[0], 0)
@@ -425,14 +425,14 @@ def _rolled(a: np.ndarray, shifts: Ints, dims: Ints) -> np.ndarray:
 
 @lru_cache(1000)
 def _turn(ndim: int, size: int, shift: int, dim: int) -> tuple[tuple[slice, ...], ...]:
-    """The indices of the elements that come to stand last, and of those that come in front."""
+    """Return the indices of the elements that come to stand last, and of those that come in front."""
     cut, lead = size - shift % (size or 1), (slice(None),) * dim
     return (*lead, slice(cut)), (*lead, slice(cut, None))
 
 
 @lru_cache(100)
 def _backwards(ndim: int, dims: Shape) -> tuple[slice, ...]:
-    """The index that reverses some dimensions."""
+    """Return the index that reverses some dimensions."""
     return tuple([slice(None, None, -1) if d in dims else slice(None) for d in range(ndim)])
 
 
@@ -454,7 +454,7 @@ in_formulas("backwards", *[lambda shifts: tuple(-s for s in shifts)] * 2)
 
 
 def _tiles(repeats: Shape, shape: Shape) -> Shape:
-    """A repeated tensor's shape with each dimension taken apart: how often, how many; and so on."""
+    """Return a repeated tensor's shape with each dimension taken apart: how often, how many; and so on."""
     full = (1,) * (len(repeats) - len(shape)) + tuple(shape)
     return tuple(n for both in zip(repeats, full, strict=True) for n in both)
 
@@ -473,7 +473,7 @@ _repeat = define(
 
 
 def _one_triangle(a: np.ndarray, diagonal: int, lower: bool) -> np.ndarray:
-    """The lower triangle of each matrix up to a diagonal, or what is not in it; zeros elsewhere."""
+    """Return the lower triangle of each matrix up to a diagonal, or what is not in it; zeros elsewhere."""
     mask = _triangle_mask(a.shape[-2:], diagonal)
     return np.where(mask if lower else ~mask, a, np.zeros((), a.dtype))
 
@@ -510,7 +510,7 @@ _triu = define(
 
 @operation()
 def flip(self: Tensor, *given: Any, dims: Any = None) -> Tensor:
-    """The elements in reverse order along each of `dims`."""
+    """Return the elements in reverse order along each of `dims`."""
     dims = ints_of("flip", "dims", given, dims)
     return _flip(self, dims_of(dims, self._array.ndim) if dims else ())
 
@@ -529,7 +529,7 @@ def roll(self: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
 
 @method()
 def repeat(self: Tensor, *given: Any, repeats: Any = None) -> Tensor:
-    """The tensor put next to itself so many times along each dimension; further dimensions come in front."""
+    """Return the tensor put next to itself so many times along each dimension; further dimensions come in front."""
     times = ints_of("repeat", "repeats", given, repeats)
     if len(times) < self._array.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
@@ -557,7 +557,7 @@ triu = _triangle("triu", _triu, "upper")
 
 @operation(also=("moveaxis",))
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """A view with the dimensions `source` where `destination` says, the others in their order."""
+    """Return a view with the dimensions `source` where `destination` says, the others in their order."""
     ndim = input._array.ndim
     if not ndim:
         _order_of_dims.__wrapped__(ndim, source, destination)
@@ -568,7 +568,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
 
 @lru_cache(1000)
 def _order_of_dims(ndim: int, source: Any, destination: Any) -> Shape:
-    """The dimensions in the order that brings `source` where `destination` says."""
+    """Return the dimensions in the order that brings `source` where `destination` says."""
     named = (("source", source), ("destination", destination))
     given = [list(ints_of("movedim", name, (dims,), position=i)) for i, (name, dims) in enumerate(named, 1)]
     if len(given[0]) != len(given[1]):
@@ -694,7 +694,7 @@ define(
 
 @method()
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """A view of the windows of `size` elements along a dimension, `step` apart, in a last dimension.
+    """Return a view of the windows of `size` elements along a dimension, `step` apart, in a last dimension.
 
     RuntimeError where the dimension is shorter than a window. Source: torch.Tensor.unfold.
     """
@@ -737,7 +737,7 @@ forward_ad.aliased = lambda t: REGISTRY["view"].function(t, t._array.shape)
 
 @lru_cache(1000)
 def broadcast_dims(got: tuple[int, ...], want: tuple[int, ...]) -> tuple[int, ...]:
-    """The dimensions of `got` over which broadcasting from `want` repeated the values."""
+    """Return the dimensions of `got` over which broadcasting from `want` repeated the values."""
     lead = len(got) - len(want)
     return (*range(lead), *(i for i in range(lead, len(got)) if want[i - lead] == 1 and got[i] != 1))
 
@@ -766,12 +766,12 @@ def adder(shape: Ints, dim: Ints | None, dtype: np.dtype, keepdim: bool | None) 
 
 
 def summed(a: np.ndarray, dim: Ints | None = None, keepdim: bool = False) -> np.ndarray:
-    """The sum over dimensions, or of all elements, in rows in memory; of integers and masks in int64."""
+    """Return the sum over dimensions, or of all elements, in rows in memory; of integers and masks in int64."""
     return adder(a.shape, dim, a.dtype, keepdim)(a)
 
 
 def sums(a: np.ndarray, dim: Ints) -> np.ndarray:
-    """The sums over dimensions as they meet `a`: kept with size 1, repeated, or one number for all elements."""
+    """Return the sums over dimensions as they meet `a`: kept with size 1, repeated, or one number for all elements."""
     return adder(a.shape, dim, a.dtype, None)(a)
 
 
@@ -794,7 +794,7 @@ def fit_arrays(fit: tuple[Any, ...], *grads: Any) -> list[Any]:
 
 
 def fit_tensors(fit: tuple[Any, ...], *grads: Any) -> list[Any]:
-    """The same on tensors, recorded."""
+    """Return the same on tensors, recorded."""
     return [
         g if f is None or g is None else summed_to(g, f[0]).to(dtypes.named(f[1].name))
         for f, g in zip(fit, grads, strict=True)
@@ -802,7 +802,7 @@ def fit_tensors(fit: tuple[Any, ...], *grads: Any) -> list[Any]:
 
 
 def is_expandable(shape: Ints, to: Ints) -> bool:
-    """Whether a tensor of one shape can be expanded to the other."""
+    """Return True if a tensor of one shape can be expanded to the other."""
     return len(shape) <= len(to) and all([n in (1, m) for n, m in zip(shape[::-1], to[::-1], strict=False)])
 
 
@@ -816,7 +816,7 @@ def sum_to_size(self: Tensor, *given: Any, size: Any = None) -> Tensor:
 
 
 def summed_to(t: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """The same for a shape that it was broadcast from."""
+    """Return the same for a shape that it was broadcast from."""
     if t._array.shape == shape:
         return t
     if not shape:
@@ -826,7 +826,7 @@ def summed_to(t: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 def putting_back(reshape: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that gives a reduced gradient its reduced dimensions back, with size 1."""
+    """Return a function that gives a reduced gradient its reduced dimensions back, with size 1."""
 
     def put_back(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool) -> Any:
         if keepdim or not shape:
@@ -844,7 +844,7 @@ in_formulas("numel", lambda shape: Size(shape).numel(), lambda shape: Size(shape
 
 
 def per_channel(t: Any, x: Any) -> Any:
-    """A number for each channel, in a shape that fits images or a batch of rows `x`; None stays None."""
+    """Return a number for each channel, in a shape that fits images or a batch of rows `x`; None stays None."""
     return None if t is None else t if x.ndim == 2 else t.reshape((-1,) + (1,) * (x.ndim - 2))
 
 

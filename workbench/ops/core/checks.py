@@ -61,7 +61,7 @@ def wrong(function: str, argument: str, position: int | None, must_be: str) -> s
 
 
 def called_as() -> tuple[str, str]:
-    """The class and the name by which the caller of this, or what it is a part of, was called from outside."""
+    """Return the class and the name by which the caller of this, or what it is a part of, was called from outside."""
     frame = sys._getframe(2)
     while frame.f_back is not None and frame.f_back.f_globals.get("__name__", "").startswith(HERE):
         frame = frame.f_back
@@ -70,7 +70,7 @@ def called_as() -> tuple[str, str]:
 
 
 def not_a_tensor(function: str, argument: str, position: int, given: Any) -> str:
-    """The sentence for an argument that should have been a tensor, or for what a method was called on."""
+    """Return the sentence for an argument that should have been a tensor, or for what a method was called on."""
     owner, called = called_as()
     if owner == "Tensor" and not position:
         return (
@@ -136,12 +136,12 @@ def check_width(have: tuple[int, ...], got: tuple[int, ...]) -> None:
 
 
 def _steps(a: np.ndarray) -> list[int]:
-    """The number of dimensions, and the strides of those that have more than one element."""
+    """Return the number of dimensions, and the strides of those that have more than one element."""
     return [a.ndim, *(step for n, step in zip(a.shape, a.strides, strict=True) if n != 1)]
 
 
 def _owner(a: np.ndarray) -> np.ndarray | None:
-    """The array whose memory it lies in; None where that is not known to belong to one array alone."""
+    """Return the array whose memory it lies in; None where that is not known to belong to one array alone."""
     owner = a if a.base is None else a.base
     return owner if type(owner) is np.ndarray and owner.base is None else None
 
@@ -179,7 +179,7 @@ def check_overlap(t: Tensor, args: tuple[Any, ...], name: str) -> None:
 
 
 def promoted(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A tensor and numbers: the tensor in the dtype in which they meet."""
+    """Return a tensor and numbers: the tensor in the dtype in which they meet."""
     t, *numbers = args
     standing = [(dtypes.of_number(n), 0) for n in numbers if n is not None]
     return (t.to(dtypes.result_type([(t.dtype, 1), *standing])), *numbers)
@@ -258,7 +258,7 @@ def check_cat(shapes: list[Shape], dim: int) -> None:
 
 
 def expanded(t: Tensor, size: Shape) -> Shape:
-    """The size to which a tensor is repeated, where -1 keeps one; RuntimeError where it cannot be."""
+    """Return the size to which a tensor is repeated, where -1 keeps one; RuntimeError where it cannot be."""
     shape = t._array.shape
     if len(size) < len(shape):
         kind, counts = t.dtype.type_name, (len(size), len(shape))
@@ -289,7 +289,7 @@ def _expanded(shape: Shape, *size: int) -> Shape:
 
 
 def word(dtype: Any) -> str:
-    """What C++ calls a dtype (of NumPy's or ours)."""
+    """Return what C++ calls a dtype (of NumPy's or ours)."""
     words = {"float64": "double", "float32": "float", "float16": "c10::Half", "int64": "long int", "int32": "int"}
     words["uint8"] = "unsigned char"
     name: str = dtype.name
@@ -377,12 +377,12 @@ def check_inner(a: np.ndarray, b: np.ndarray) -> None:
 
 
 def is_vector(a: Any, b: Any) -> bool:
-    """Whether the right side of a system is one vector for each matrix."""
+    """Return True if the right side of a system is one vector for each matrix."""
     return b.ndim == 1 or (a.ndim - 1 == b.ndim and tuple(b.shape) == tuple(a.shape[:-1]))
 
 
 def is_int(n: Any) -> bool:
-    """Whether it is a whole number, a tensor of one perhaps, and no bool."""
+    """Return True if it is a whole number, a tensor of one perhaps, and no bool."""
     if type(n) is int:
         return True
     if isinstance(n, Tensor):
@@ -391,7 +391,7 @@ def is_int(n: Any) -> bool:
 
 
 def size_of(function: str, given: tuple[Any, ...], size: Any = None, position: int = 0) -> tuple[int, ...]:
-    """A shape given as ints or as one sequence; TypeError for anything else, RuntimeError for less than 0."""
+    """Return a shape given as ints or as one sequence; TypeError for anything else, RuntimeError for less than 0."""
     for n in given:
         if type(n) is not int or n < 0:
             break
@@ -447,7 +447,7 @@ def ints_of(
 
 
 def dim_index(dim: int, ndim: int) -> int:
-    """A dimension counted from the front; IndexError out of range, TypeError for what is no whole number."""
+    """Return a dimension counted from the front; IndexError out of range, TypeError for what is no whole number."""
     span = ndim or 1
     if type(dim) is not int:
         if not is_int(dim):
@@ -459,7 +459,7 @@ def dim_index(dim: int, ndim: int) -> int:
 
 
 def _no_dim(given: Any, must_be: str = "int") -> str:
-    """The sentence for a dimension that is none, under the name by which it was given."""
+    """Return the sentence for a dimension that is none, under the name by which it was given."""
     frame = sys._getframe(2)
     function, argument, position = "dim", "dim", 0
     while frame is not None and not errors.is_users(frame):
@@ -478,12 +478,12 @@ def _no_dim(given: Any, must_be: str = "int") -> str:
 
 
 def python_number(n: Any) -> Any:
-    """A NumPy scalar as the Python number it is, which does not widen a float32; all else as it is."""
+    """Return a NumPy scalar as the Python number it is, which does not widen a float32; all else as it is."""
     return n.item() if isinstance(n, np.generic) else n
 
 
 def dims_of(dim: Any, ndim: int) -> tuple[int, ...]:
-    """The reduced dimensions, counted from the front; all of them for None or ()."""
+    """Return the reduced dimensions, counted from the front; all of them for None or ()."""
     if type(dim) is int and -ndim <= dim < ndim:
         return (dim % ndim,)
     if type(dim) is tuple and len(dim) == 1 and type(dim[0]) is int and ndim:
@@ -501,7 +501,7 @@ def dims_of(dim: Any, ndim: int) -> tuple[int, ...]:
 
 
 def int_of(function: str, argument: str, position: int, n: Any) -> int:
-    """The argument as an int; TypeError unless it is one."""
+    """Return the argument as an int; TypeError unless it is one."""
     if type(n) is int:
         return n
     if not is_int(n):
@@ -510,14 +510,14 @@ def int_of(function: str, argument: str, position: int, n: Any) -> int:
 
 
 def bool_of(function: str, argument: str, position: int, given: Any) -> bool:
-    """The argument; TypeError unless it is True or False."""
+    """Return the argument; TypeError unless it is True or False."""
     if given is False or given is True:
         return given
     raise TypeError(wrong(function, argument, position, f"bool, not {kind_of(given)}"))
 
 
 def number_of(function: str, argument: str, position: int | None, given: Any, kind: str = "Number") -> Any:
-    """The argument as a Python number; TypeError unless it is one."""
+    """Return the argument as a Python number; TypeError unless it is one."""
     if type(given) is float or type(given) is int:
         return given
     number = one_number(given)
@@ -527,14 +527,14 @@ def number_of(function: str, argument: str, position: int | None, given: Any, ki
 
 
 def one_number(given: Any) -> Any:
-    """What was given as a Python number, a tensor of no dimensions perhaps; None if it is none."""
+    """Return what was given as a Python number, a tensor of no dimensions perhaps; None if it is none."""
     if isinstance(given, np.generic) or (isinstance(given, Tensor) and not (given._array.ndim or given.requires_grad)):
         given = given.item()
     return given if isinstance(given, (bool, int, float)) else None
 
 
 def fitting(value: float, dtype: dtypes.dtype, word: str = "") -> Any:
-    """A number that the dtype can hold; RuntimeError where it cannot."""
+    """Return a number that the dtype can hold; RuntimeError where it cannot."""
     kind = dtype.np
     limits = np.finfo(kind) if kind.kind == "f" else np.iinfo(kind) if kind.kind in "iu" else None
     if limits is None:  # a bool: NumPy's own integers, which may have 32 bits, are left out
@@ -549,7 +549,7 @@ def fitting(value: float, dtype: dtypes.dtype, word: str = "") -> Any:
 
 
 def held(value: float, dtype: dtypes.dtype) -> Any:
-    """The same, in less time where it is plain."""
+    """Return the same, in less time where it is plain."""
     usual = dtype is dtypes.float32 or dtype is dtypes.float64
     return value if usual and not 3e38 < abs(value) < math.inf else fitting(value, dtype)
 
@@ -560,7 +560,7 @@ FEW = 50  # elements: of no more Python or a product computes much sooner than N
 
 
 def all_within(places: np.ndarray, size: int) -> bool:
-    """Whether 64-bit places all lie from 0 up to `size`, which one comparison tells: below 0 is very large then.
+    """Return True if 64-bit places all lie from 0 up to `size`, which one comparison tells: below 0 is very large then.
 
     Of other dtypes it says no.
     """

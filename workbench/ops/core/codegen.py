@@ -58,7 +58,7 @@ BASES = {1: Node1, 2: Node2, 3: Node3, -1: NodeN}
 
 
 def in_order(names: Iterable[str], op: Any) -> list[str]:
-    """The names of saved tensors as PyTorch saves and reads them: first arguments, then results, by name."""
+    """Return the names of saved tensors as PyTorch saves and reads them: first arguments, then results, by name."""
     last = (*op.found, *op.results)
     return sorted(names, key=lambda name: (name.startswith("result") or name in last, name))
 
@@ -92,7 +92,7 @@ class Reads:
 
 
 def node_class(op: Any) -> type:
-    """The class of an op's nodes, with a slot for each edge and each thing its formulas read."""
+    """Return the class of an op's nodes, with a slot for each edge and each thing its formulas read."""
     saved = in_order({t for r in op.reads.values() for t in r.tensors}, op)
     shapes = sorted({s for r in op.reads.values() for s in r.shapes})
     arguments = list(dict.fromkeys(a for r in op.reads.values() for a in r.arguments))
@@ -126,7 +126,7 @@ def node_class(op: Any) -> type:
 
 
 def _late(op: Any, method: str) -> Any:
-    """A method that compiles itself at its first call."""
+    """Return a method that compiles itself at its first call."""
 
     def first(node: Any, *given: Any) -> Any:
         text = _backward_text(op, method) if method in BACKWARDS else _saved_text(op, method)
@@ -148,7 +148,7 @@ def compiled(text: str, name: str, namespace: dict[str, Any], op: Any) -> Any:
 
 
 def _backward_text(op: Any, method: str) -> str:
-    """The backward of a node: each wanted input's formula over what was saved.
+    """Return the backward of a node: each wanted input's formula over what was saved.
 
     Where it is given the nodes that lead to what was asked for, it leaves the other inputs out. It reads all that was
     saved even so, as PyTorch does: something that was written since is an error, whoever needs it. Reading comes
@@ -252,7 +252,7 @@ NAMES: dict[str, Any] = {
 
 
 def op_function(op: Any, dispatch: Any, takes_out: bool = False, unusual: dict[Any, bool] = unusual) -> Any:
-    """The op's function: a stub that compiles its code at the first call and becomes it.
+    """Return the op's function: a stub that compiles its code at the first call and becomes it.
 
     Only what a user calls by the function's name takes `out`: calls of what may take it are slower. `unusual` is not
     empty while the function has to leave every call to `dispatch`.
@@ -299,7 +299,7 @@ def _stub(*args: Any, **kwargs: Any) -> Any:
 
 
 def _text(op: Any, takes_out: bool) -> str:
-    """The function's source: `a0`, `a1` are the operands' arrays, `rg0`, `rg1` whether they require grad."""
+    """Return the function's source: `a0`, `a1` are the operands' arrays, `rg0`, `rg1` whether they require grad."""
     out = [*_leave(op, "unusual"), *_check_kept(op), *_load(op)]
     wanted = "wanted" if op.variadic else " or ".join([f"rg{i}" for i in range(len(op.tensors))])
     out += [f"recorded = {wanted if op.formulas else False}"]
@@ -329,14 +329,14 @@ def _leave(op: Any, condition: str) -> list[str]:
 
 
 def _odd(name: str, optional: bool = False) -> str:
-    """The condition that an argument is no plain tensor."""
+    """Return the condition that an argument is no plain tensor."""
     return (
         f"type({name}) is not Tensor and type({name}) is not Parameter{f' and {name} is not None' if optional else ''}"
     )
 
 
 def _unsure(name: str) -> str:
-    """The condition that a tensor is a view that need not know yet that its base requires grad."""
+    """Return the condition that a tensor is a view that need not know yet that its base requires grad."""
     return f"{name}._meta is not None and {name}.requires_grad"
 
 
@@ -386,7 +386,7 @@ def _load(op: Any) -> list[str]:
 
 
 def _number_or_tensor(op: Any, name: str, load: list[str]) -> list[str]:
-    """The second operand, of which `saved` is what would be saved: the tensor, or a number's array."""
+    """Return the second operand, of which `saved` is what would be saved: the tensor, or a number's array."""
     return [
         f"if type({name}) is Tensor:",
         *_indented(load),
@@ -446,7 +446,7 @@ def _tell_unrecorded(op: Any) -> list[str]:
 
 
 def record_function(op: Any) -> Any:
-    """What records one application of an op to any operands.
+    """Return what records one application of an op to any operands.
 
     It is given the op's arguments, what else its forward found out, its outputs, and which operands need a gradient.
     """
@@ -504,7 +504,7 @@ def _tell_recorded(op: Any) -> list[str]:
 
 
 def _edge(op: Any, i: int, name: str) -> list[str]:
-    """The edge to operand `i`, if it is differentiable at all and wanted now."""
+    """Return the edge to operand `i`, if it is differentiable at all and wanted now."""
     none = [f"node.next{i} = None", f"node.nr{i} = 0"]
     if name not in op.reads:
         return none
@@ -536,7 +536,7 @@ def _save(op: Any, name: str, general: bool) -> list[str]:
 
 
 def _fit(op: Any) -> list[str]:
-    """What each wanted gradient must be made into; None where all fit already."""
+    """Return what each wanted gradient must be made into; None where all fit already."""
     arrays = [f"a{i}" for i in range(len(op.tensors))]
     shapes = [*arrays[1:], *(f"{name}._array" for name in op.kept if name not in op.lists)]
     same = [f"a0.shape == {each}.shape" for each in shapes]

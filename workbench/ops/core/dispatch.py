@@ -41,13 +41,13 @@ def dispatch(op: Any, args: tuple[Any, ...]) -> Any:
 
 
 def perform(op: Any, args: tuple[Any, ...]) -> Performed:
-    """The same for the rules of transforms: all outputs, and what else the op's forward found out."""
+    """Return the same for the rules of transforms: all outputs, and what else the op's forward found out."""
     found = _interpret(op, args)
     return _run(op, args) if found is None else found
 
 
 def _interpret(op: Any, args: tuple[Any, ...]) -> Performed | None:
-    """The op as the transforms around it run it; None where only the general way is left."""
+    """Return the op as the transforms around it run it; None where only the general way is left."""
     modes = local.modes
     if modes.levels or any([type(a) is Lifted for a in (*args, *(args[0] if op.variadic else ()))]):
         from .interpreters import interpret  # most programs run no transform
@@ -63,7 +63,7 @@ def _interpret(op: Any, args: tuple[Any, ...]) -> Performed | None:
 
 
 def run_odd(op: Any, args: tuple[Any, ...]) -> Tensor:
-    """The output of a simple op which has just been found not to be about transforms."""
+    """Return the output of a simple op which has just been found not to be about transforms."""
     return _run(op, args)[0][0]
 
 
@@ -91,7 +91,7 @@ def _run(op: Any, args: tuple[Any, ...]) -> Performed:
 
 
 def _compute(op: Any, given: dict[str, Any], operands: list[Any]) -> tuple[list[np.ndarray], tuple[Tensor, ...]]:
-    """The arrays of the outputs, and what else the forward found out; refuses what the op does not take."""
+    """Return the arrays of the outputs, and what else the forward found out; refuses what the op does not take."""
     for position, operand in enumerate(operands):
         if not isinstance(operand, Tensor) and (operand is not None or not op.optional):
             _check_operand(op, position, operand, operands)
@@ -139,7 +139,7 @@ def _record(
 
 
 def _is_differentiable(op: Any, outs: tuple[Tensor, ...]) -> bool:
-    """Whether an op with these outputs has a derivative."""
+    """Return True if an op with these outputs has a derivative."""
     return bool(outs) and outs[0]._array.dtype.kind == "f" and bool(op.formulas)
 
 
@@ -174,7 +174,7 @@ def _check_operand(op: Any, position: int, operand: Any, operands: list[Any]) ->
 
 
 def _promoted(op: Any, operands: list[Any]) -> list[np.ndarray]:
-    """The operands as arrays of one dtype, which is the result's."""
+    """Return the operands as arrays of one dtype, which is the result's."""
     arrays = [t._array for t in operands if isinstance(t, Tensor)]
     if len(arrays) == len(operands) and (op.kind != "float" or arrays[0].dtype.kind == "f"):
         first = operands[0].dtype.np
@@ -194,7 +194,7 @@ def _promoted(op: Any, operands: list[Any]) -> list[np.ndarray]:
 
 
 def refit(node: Any, grad: Any, needed: Any = None) -> Any:
-    """The gradients as arrays, by way of tensors, which check what they are given."""
+    """Return the gradients as arrays, by way of tensors, which check what they are given."""
     given = [None if g is None else wrap(np.asarray(g)) for g in (grad if node.multi else [grad])]
     out = with_grad(False, node.vjp_tensors, given if node.multi else given[0], needed)
     if node.arity == 1:
@@ -203,7 +203,7 @@ def refit(node: Any, grad: Any, needed: Any = None) -> Any:
 
 
 def fit_unpacked(node: Any, grad: Any, *found: Any) -> Any:
-    """The gradients as the inputs have them: summed down to their shapes, in their dtypes."""
+    """Return the gradients as the inputs have them: summed down to their shapes, in their dtypes."""
     first = grad[0] if node.multi else grad
     outs = found[0] if node.op.variadic else found
     outs = [None if t is None else fitted_gradient(node, i, t, *_kind(node, i, t, first)) for i, t in enumerate(outs)]
@@ -211,7 +211,7 @@ def fit_unpacked(node: Any, grad: Any, *found: Any) -> Any:
 
 
 def _kind(node: Any, i: int, t: Tensor, grad: Tensor | None) -> tuple[tuple[int, ...], np.dtype]:
-    """What is known of an input's shape and dtype; of the gradient's, where nothing is."""
+    """Return what is known of an input's shape and dtype; of the gradient's, where nothing is."""
     op = node.op
     if op.broadcasts and node.fit:
         return node.fit[i]

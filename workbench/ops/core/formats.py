@@ -67,7 +67,7 @@ def unfilled(shape: tuple[int, ...], kind: np.dtype, given: memory_format) -> np
 
 
 def laid_out(a: np.ndarray, given: memory_format) -> np.ndarray:
-    """A copy that lies in memory as the format says."""
+    """Return a copy that lies in memory as the format says."""
     if given is preserve_format:
         return a.copy("C" if 0 in a.strides else "K")
     out = unfilled(a.shape, a.dtype, given)
@@ -76,14 +76,14 @@ def laid_out(a: np.ndarray, given: memory_format) -> np.ndarray:
 
 
 def cloned(a: np.ndarray, given: Any) -> np.ndarray:
-    """The same, for what may be no format of as many dimensions."""
+    """Return the same, for what may be no format of as many dimensions."""
     check_format("clone", given)
     check_rank(a.ndim, given)
     return laid_out(a, given)
 
 
 def lies_as(shape: tuple[int, ...], steps: tuple[int, ...], given: memory_format) -> bool:
-    """Whether the steps are those of the format, as far as they are taken."""
+    """Return True if the steps are those of the format, as far as they are taken."""
     if given.order and len(shape) != len(given.order):
         return False
     expected = 1
@@ -96,7 +96,7 @@ def lies_as(shape: tuple[int, ...], steps: tuple[int, ...], given: memory_format
 
 
 def suggested(shape: tuple[int, ...], steps: tuple[int, ...], given: memory_format) -> bool:
-    """Whether the steps speak for the format; where several have them, it is the contiguous one."""
+    """Return True if the steps speak for the format; where several have them, it is the contiguous one."""
     if len(shape) != len(given.order) or not steps[1]:
         return False
     least = 0

@@ -22,7 +22,7 @@ Tensors = tuple[Tensor, ...]
 
 
 def interpret(op: Any, args: tuple[Any, ...]) -> tuple[Tensors, Tensors]:
-    """The outputs of an op and what else its forward found out, where transforms are running."""
+    """Return the outputs of an op and what else its forward found out, where transforms are running."""
     levels = local.modes.levels
     if len(levels) == 1 and levels[0].kind == "jvp":
         found = push_alone(op, args, levels[0])
@@ -62,7 +62,7 @@ def _risen(op: Any, found: tuple[Tensors, Tensors], levels: tuple[Level, ...]) -
 
 
 def _map(op: Any, args: tuple[Any, ...], function: Any) -> tuple[Any, ...]:
-    """The arguments of an op with a function run over its tensors."""
+    """Return the arguments of an op with a function run over its tensors."""
     found = list(args)
     for place in op.places:
         arg = args[place]
@@ -74,7 +74,7 @@ def _map(op: Any, args: tuple[Any, ...], function: Any) -> tuple[Any, ...]:
 
 
 def _values(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Any, ...]:
-    """The arguments one level below."""
+    """Return the arguments one level below."""
     return _map(op, args, lambda t: t._value if type(t) is Lifted and t._level is level else t)
 
 
@@ -84,7 +84,7 @@ def _run_below(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, T
 
 
 def _lifted(op: Any, operands: list[Any], values: Tensors, level: Level) -> tuple[Lifted, ...]:
-    """The outputs as this level sees them; views are linked to what they are views of."""
+    """Return the outputs as this level sees them; views are linked to what they are views of."""
     outs = tuple([lift(value, level) for value in values])
     if op.kind in ("view", "views") and type(operands[0]) is Lifted:
         for out in outs:
@@ -144,7 +144,7 @@ def _map_batch(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, T
 
 
 def _push_duals_within(op: Any, args: tuple[Any, ...], depth: int) -> tuple[Tensors, Tensors]:
-    """The outputs where so many transforms surround the level of dual tensors, which is above them then."""
+    """Return the outputs where so many transforms surround the level of dual tensors, which is above them then."""
     levels = local.modes.levels
     with below(levels[depth]) if len(levels) > depth else nullcontext():
         args = _map(op, args, lambda t: at(t, None))
@@ -211,7 +211,7 @@ class Report(tuple[Row, ...]):
 
 
 def report() -> Report:
-    """How every op finds its tangent and runs a batch: by which family, or by a rule of its own.
+    """Return how every op finds its tangent and runs a batch: by which family, or by a rule of its own.
 
     Along a dimension, ops whose samples have none beside others that have some still run one after the other.
     """

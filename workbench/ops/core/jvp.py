@@ -45,7 +45,7 @@ Values = tuple[Any, ...]  # of arrays or of tensors
 def push_tangents(
     op: Any, args: tuple[Any, ...], moved: list[Tensor | None], outs: Tensors, extras: Tensors
 ) -> Tensors:
-    """The tangents of an op's outputs, from the primal arguments and each operand's tangent, None for zero."""
+    """Return the tangents of an op's outputs, from the primal arguments and each operand's tangent, None for zero."""
     if family(op) == "transposed":
         found = _transposed(op, args, moved, outs)
     elif op.kind in ("view", "views"):
@@ -61,7 +61,7 @@ def push_tangents(
 
 
 def push_arrays(op: Any, args: Any, moved: list[Any], outs: Any, extras: Any) -> Values:
-    """The same on arrays, for an op with one output."""
+    """Return the same on arrays, for an op with one output."""
     t = quietly(formula(op, moved, ARRAYS), args, _filled(op, args, moved, ARRAYS), outs, extras)
     return (fitted_tangent(op, t, args, moved, outs[0]),)
 
@@ -88,7 +88,7 @@ def fitted_tangent(op: Any, t: Any, args: Any, moved: list[Any], out: np.ndarray
 
 
 def family(op: Any) -> str:
-    """An op's family or formula: what its declaration says or, where it is silent, what its formulas tell."""
+    """Return an op's family or formula: what its declaration says or, where it is silent, what its formulas tell."""
     if op.tangent is None:
         operands = {*op.tensors, "result"}
         read = [operands & set(op.reads[name].tensors) for name in op.tensors]
@@ -98,13 +98,13 @@ def family(op: Any) -> str:
 
 
 def _mixed(operands: list[Any], moved: list[Any]) -> bool:
-    """Whether an operand has a tangent of another dtype, which nobody checks: such stay as they come out."""
+    """Return True if an operand has a tangent of another dtype, which nobody checks: such stay as they come out."""
     pairs = zip(operands, moved, strict=True)
     return any([m is not None and m.dtype is not t.dtype for t, m in pairs])
 
 
 def _recorded(op: Any, args: tuple[Any, ...], moved: list[Tensor | None]) -> bool:
-    """Whether anything sees how the tangents are computed: a transform, or a graph."""
+    """Return True if anything sees how the tangents are computed: a transform, or a graph."""
     modes = local.modes
     if modes.levels or not modes.grad:
         return bool(modes.levels)
@@ -120,7 +120,7 @@ def _arrays(things: Any) -> list[Any]:
 
 
 def _filled(op: Any, args: Any, moved: list[Any], words: dict[str, Any]) -> list[Any]:
-    """The tangents; those of a list with zeros in it, as a list."""
+    """Return the tangents; those of a list with zeros in it, as a list."""
     if not op.variadic:
         return moved
     tensors = args[op.order.index(op.tensors[0])]
@@ -128,7 +128,7 @@ def _filled(op: Any, args: Any, moved: list[Any], words: dict[str, Any]) -> list
 
 
 def _fitting(t: Tensor | None, out: Tensor, moved: list[Tensor | None], mixed: bool) -> Tensor:
-    """The same for a tensor."""
+    """Return the same for a tensor."""
     if t is None:
         return wrap(np.zeros_like(out._array))
     if t._array.shape != out._array.shape:
@@ -162,7 +162,7 @@ def _compiled(op: Any, moving: tuple[bool, ...], words: dict[str, Any]) -> Any:
 
 
 def tangent_text(op: Any, moving: tuple[bool, ...]) -> str:
-    """The formula for the tangent of an op's result, where those of its operands have tangents."""
+    """Return the formula for the tangent of an op's result, where those of its operands have tangents."""
     names = [name for name, moves in zip(op.tensors, moving, strict=False) if moves]
     kind = family(op)
     if kind == "linear":
@@ -183,12 +183,12 @@ def tangent_text(op: Any, moving: tuple[bool, ...]) -> str:
 
 
 def _called(op: Any, instead: dict[str, str]) -> str:
-    """A call of the op with something else for some arguments."""
+    """Return a call of the op with something else for some arguments."""
     return f"{op.name}({', '.join([instead[name] if name in instead else name for name in op.order])})"
 
 
 def _with_grad(formula: str, instead: str) -> str:
-    """A formula with something else in the place of `grad`."""
+    """Return a formula with something else in the place of `grad`."""
     tree = ast.parse(formula, mode="eval")
 
     class Grad(ast.NodeTransformer):
@@ -199,7 +199,7 @@ def _with_grad(formula: str, instead: str) -> str:
 
 
 def _terms(node: ast.expr) -> list[ast.expr]:
-    """The terms of a sum."""
+    """Return the terms of a sum."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         return [*_terms(node.left), *_terms(node.right)]
     return [node]
@@ -224,7 +224,7 @@ def _transposed(op: Any, args: tuple[Any, ...], moved: list[Tensor | None], outs
 
 def _adding_up(words: dict[str, Any]) -> Any:
     def added_up(slope: Any, tangent: Any, result: Any, dim: Any, keepdim: bool) -> Any:
-        """A gradient times a tangent, summed over what an op reduces."""
+        """Return a gradient times a tangent, summed over what an op reduces."""
         if slope is None:
             return None
         x = slope * tangent
@@ -249,7 +249,7 @@ def push_alone(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, T
 
 
 def push_duals_alone(op: Any, args: tuple[Any, ...]) -> tuple[Tensors, Tensors] | None:
-    """An op's outputs for plain dual tensors with their tangents; None where the other way must be taken."""
+    """Return an op's outputs for plain dual tensors with their tangents; None where the other way must be taken."""
     modes = local.modes
     if modes.dual is None or modes.inference or modes.saved_hooks or listeners:
         return None
@@ -260,7 +260,7 @@ def push_duals_alone(op: Any, args: tuple[Any, ...]) -> tuple[Tensors, Tensors] 
 
 
 def _alone_text(op: Any, duals: bool = False) -> str:
-    """The code: values and tangents of the operands, the op on arrays, then its tangent.
+    """Return the code: values and tangents of the operands, the op on arrays, then its tangent.
 
     Of dual tensors, which hold their tangents themselves, the result is a plain tensor; else it is the level's.
     """
@@ -316,7 +316,7 @@ def _alone_text(op: Any, duals: bool = False) -> str:
 
 
 def _operand_alone(op: Any, i: int) -> list[str]:
-    """An operand `a`: its value `x`, the array `r` of that, its tangent `m`."""
+    """Return an operand `a`: its value `x`, the array `r` of that, its tangent `m`."""
     number = " and type(a{0}) is not float and type(a{0}) is not int" if op.numbers else ""
     number = " and a{0} is not None" if op.order[i] in op.optional else number
     return [
@@ -344,7 +344,7 @@ def _operand_alone(op: Any, i: int) -> list[str]:
 
 
 def _dual_operand(op: Any, i: int) -> list[str]:
-    """The same of a plain tensor, which may have a tangent."""
+    """Return the same of a plain tensor, which may have a tangent."""
     own = _operand_alone(op, i)
     value = own.index(f"if type(x{i}) is Tensor:")
     tangent = [
@@ -364,7 +364,7 @@ def _dual_operand(op: Any, i: int) -> list[str]:
 
 
 def _other_alone(i: int) -> list[str]:
-    """A tensor that is no operand."""
+    """Return a tensor that is no operand."""
     return [
         line.format(i)
         for line in (
@@ -377,7 +377,7 @@ def _other_alone(i: int) -> list[str]:
 
 
 def _as_view(op: Any, arg: Tensor, value: Tensor, tangent: Tensor, out: Any, moved: Any, level: Level) -> Tensors:
-    """A view, of the value and of the tangent alike."""
+    """Return a view, of the value and of the tangent alike."""
     creation = op.creation()
     below, beside = part_of(value, out), part_of(tangent, moved)
     link_view(below, value, creation)
@@ -389,7 +389,7 @@ def _as_view(op: Any, arg: Tensor, value: Tensor, tangent: Tensor, out: Any, mov
 
 
 def _as_dual_view(op: Any, value: Tensor, tangent: Tensor, out: Any, moved: Any) -> Tensors:
-    """The same of a dual tensor."""
+    """Return the same of a dual tensor."""
     creation = op.creation()
     made, beside = part_of(value, out), part_of(tangent, moved)
     link_view(made, value, creation)

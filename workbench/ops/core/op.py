@@ -140,7 +140,7 @@ class Op:
         return "pointwise" if self.promotes or self.kind == "view" or self.tangent == "pointwise" else "loop"
 
     def operands(self, given: dict[str, Any]) -> list[Any]:
-        """The differentiable arguments."""
+        """Return the differentiable arguments."""
         return list(given[self.tensors[0]]) if self.variadic else [given[name] for name in self.tensors]
 
     def perform(self, args: tuple[Any, ...]) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
@@ -148,7 +148,7 @@ class Op:
         return perform(self, args)
 
     def creation(self) -> str:
-        """How a view that it makes now came to be."""
+        """Return how a view that it makes now came to be."""
         modes = local.modes
         if modes.inference:
             return "inference"
@@ -248,7 +248,7 @@ def operation(
 
 
 def operator(function: Callable[..., Any], dispatch: Any = dispatch_operator) -> Callable[..., Any]:
-    """The function as an operator's method: NotImplemented for operands it has no rule for."""
+    """Return the function as an operator's method: NotImplemented for operands it has no rule for."""
     return op_function(function.op, dispatch)
 
 
@@ -263,7 +263,7 @@ def method(name: str = "") -> Callable[..., Any]:
 
 
 def _checking(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, which refuses an input that is no tensor."""
+    """Return the function, which refuses an input that is no tensor."""
     unnamed = getattr(function, "unnamed", function)
 
     def called(input: Tensor, *args: Any, **kwargs: Any) -> Any:

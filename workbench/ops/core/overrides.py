@@ -28,12 +28,12 @@ def overriding(args: tuple[Any, ...]) -> list[type]:
 
 
 def _overrides(kind: type) -> bool:
-    """Whether a class says what an operation gives; PyTorch's tensors only call the operation again."""
+    """Return True if a class says what an operation gives; PyTorch's tensors only call the operation again."""
     return hasattr(kind, "__torch_function__") and not any(base.__module__ == "torch" for base in kind.__mro__)
 
 
 def overridden(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> Any:
-    """What the first of these classes says that says something; TypeError where none does."""
+    """Return what the first of these classes says that says something; TypeError where none does."""
     kinds = overriding(args)
     for kind in kinds:
         found = kind.__torch_function__(function, tuple(kinds), args, kwargs or {})  # type: ignore[attr-defined]
@@ -47,7 +47,7 @@ def overridden(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
 
 
 def public(op: Any) -> Callable[..., Any]:
-    """The function that users know an op by, where that takes what the op is given."""
+    """Return the function that users know an op by, where that takes what the op is given."""
     if op.name not in VARIANTS:
         return op.function
     known: Any = VARIANTS[op.name].function

@@ -102,7 +102,7 @@ def abbreviation(signature: str, text: str) -> None:
 
 
 def told_arguments(op: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments of a call that need saying."""
+    """Return the arguments of a call that need saying."""
     count = len(values)
     for name, value in zip(reversed(op.caller_args), reversed(values), strict=True):
         plain = type(value) in (bool, int, float, str, type(None))

@@ -20,7 +20,7 @@ from .checks import check_device, check_overlap, word
 
 
 def in_rows(forward: Callable[..., Any]) -> Callable[..., Any]:
-    """The forward with its result row by row in memory, where PyTorch's is so whatever the operands do."""
+    """Return the forward with its result row by row in memory, where PyTorch's is so whatever the operands do."""
 
     def laid_out(*args: Any) -> Any:
         result = forward(*args)
@@ -30,7 +30,7 @@ def in_rows(forward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def steps_of(a: np.ndarray) -> list[int]:
-    """How many bytes to move on along each dimension; NumPy says 0 for a new one, of size 1."""
+    """Return how many bytes to move on along each dimension; NumPy says 0 for a new one, of size 1."""
     steps = list(a.strides)
     for d in range(a.ndim - 1, -1, -1):
         if not steps[d] and a.shape[d] == 1:
@@ -47,7 +47,7 @@ def as_int64(places: np.ndarray) -> np.ndarray:
 
 
 def copied(a: np.ndarray) -> np.ndarray:
-    """A copy that lies in memory as `a` does; row by row where an element of `a` is many."""
+    """Return a copy that lies in memory as `a` does; row by row where an element of `a` is many."""
     return a.copy("C" if 0 in a.strides else "K")
 
 
@@ -96,13 +96,13 @@ class Results(tuple):  # type: ignore[type-arg]
 
 
 def results_of(op: str, *names: str) -> type[Results]:
-    """The type of what an op returns under these names."""
+    """Return the type of what an op returns under these names."""
     body = {"__slots__": (), "__module__": "torch.return_types", "_fields": names}
     return type(op, (Results,), body | {name: property(itemgetter(i)) for i, name in enumerate(names)})
 
 
 def pair(op: str) -> type[Results]:
-    """The type of an op's (values, indices)."""
+    """Return the type of an op's (values, indices)."""
     return results_of(op, "values", "indices")
 
 
@@ -127,14 +127,14 @@ def into(
 
 
 def into_as(name: str, out: Tensor, function: Callable[..., Tensor], *args: Any, dtype: Any) -> Tensor:
-    """The same for a function that computes in a dtype: that of `out`, which no other may be asked for."""
+    """Return the same for a function that computes in a dtype: that of `out`, which no other may be asked for."""
     if isinstance(out, Tensor) and dtype not in (None, out.dtype):
         raise RuntimeError(errors.EXACTLY.format(word(dtype), word(out.dtype)))
     return into(name, out, function, *args, dtype=getattr(out, "dtype", dtype))
 
 
 def into_each(name: str, outs: Any, function: Callable[..., Any], *args: Any) -> Any:
-    """The same for results under several names: a tuple of as many tensors, of just their dtypes."""
+    """Return the same for results under several names: a tuple of as many tensors, of just their dtypes."""
     if not isinstance(outs, (list, tuple)):
         raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {kind_of(outs)}")
     for i, out in enumerate(outs):
@@ -154,7 +154,7 @@ def into_each(name: str, outs: Any, function: Callable[..., Any], *args: Any) ->
 
 
 def _check_no_gradient(name: str, tensors: list[Tensor]) -> None:
-    """An error where a derivative would have to go through what is written."""
+    """Return an error where a derivative would have to go through what is written."""
     word = name if name.startswith("aten::") else f"{name}_out"
     if any([is_batched(t) is not None for t in tensors]):
         raise RuntimeError(
@@ -217,7 +217,7 @@ def placed(make: Callable[..., Any] | None = None, *, out: bool = False) -> Call
 
 
 def _filled(out: Any, make: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """What is made, written into `out` where that is a tensor, in its dtype."""
+    """Return what is made, written into `out` where that is a tensor, in its dtype."""
     if out is None:
         return make(*args, **options)
     if isinstance(out, Tensor):

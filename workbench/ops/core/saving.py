@@ -28,7 +28,7 @@ def _version_of(saved: Tensor | None) -> int:
 
 
 def fit_of(operands: tuple[Any, ...], kept: tuple[Any, ...], needs: list[bool], result: np.ndarray) -> Any:
-    """What each wanted gradient must be made into, as (shape, dtype); None where all fit already."""
+    """Return what each wanted gradient must be made into, as (shape, dtype); None where all fit already."""
     shape = None
     for t in operands:
         if isinstance(t, Tensor):

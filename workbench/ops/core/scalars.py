@@ -14,7 +14,7 @@ MOST = 1000  # numbers that are remembered for a dtype
 
 
 def scalar_array(number: float, dtype: np.dtype) -> np.ndarray:
-    """A number as an array of a dtype, into whose range integers are taken: -1 is 255 among bytes."""
+    """Return a number as an array of a dtype, into whose range integers are taken: -1 is 255 among bytes."""
     if dtype.kind != "f":
         return np.array(number).astype(dtype)
     return quietly(np.array, number, dtype) if number else np.array(number, dtype)  # 0 is not remembered

@@ -49,7 +49,7 @@ class Mapped:
 
     @classmethod
     def of(cls, t: Tensor, level: Level) -> Mapped:
-        """The same from a tensor as the level sees it."""
+        """Return the same from a tensor as the level sees it."""
         t = at(t, level)
         if type(t) is Lifted and t._level is level:
             return cls(t._value, True)
@@ -85,7 +85,7 @@ class Mapped:
 
 
 def map_tensors(thing: Any, function: Callable[[Mapped], Any]) -> Any:
-    """An argument with a function run over the tensors in it."""
+    """Return an argument with a function run over the tensors in it."""
     if isinstance(thing, Mapped):
         return function(thing)
     if isinstance(thing, (list, tuple)) and any(isinstance(each, Mapped) for each in thing):
@@ -115,7 +115,7 @@ def run_op(op: Any, **given: Any) -> Results:
 
 
 def alone(t: Tensor) -> Results:
-    """A rule's one result."""
+    """Return a rule's one result."""
     return (t,), ()
 
 
@@ -148,7 +148,7 @@ def _for_none(op: Any, args: tuple[Any, ...]) -> Results:
 
 
 def pointwise(op: Any, args: tuple[Any, ...], size: int) -> Results:
-    """The op as it is, on samples of one number of dimensions."""
+    """Return the op as it is, on samples of one number of dimensions."""
     found = [a for a in args if type(a) is Mapped]
     first = found[0].value
     facts = first._array.ndim, first._array.dtype
@@ -185,7 +185,7 @@ def _assign(op: Any, args: tuple[Any, ...], size: int) -> Results:
 
 
 def dims_moved(op: Any, args: tuple[Any, ...], size: int) -> Results:
-    """The batch in front of all tensors, dimensions moved on."""
+    """Return the batch in front of all tensors, dimensions moved on."""
     scalars = [not m.ndim for m in tensors_in(args)]
     if not any(scalars):
         return new_dims(op, args, size)
@@ -200,7 +200,7 @@ def dims_moved(op: Any, args: tuple[Any, ...], size: int) -> Results:
 
 
 def new_dims(op: Any, args: tuple[Any, ...], size: int) -> Results:
-    """The batch in front of all tensors and sizes, dimensions moved on."""
+    """Return the batch in front of all tensors and sizes, dimensions moved on."""
     ndim = next(tensors_in(args)).ndim
     moved = []
     for name, a in zip(op.order, args, strict=True):
@@ -222,7 +222,7 @@ def shifted(dims: Any, ndim: int) -> Any:
 
 
 def flat(t: Tensor) -> Tensor:
-    """A batch with all elements of a sample in a row."""
+    """Return a batch with all elements of a sample in a row."""
     size, *shape = t._array.shape
     return t.reshape(size, math.prod(shape))
 
@@ -267,7 +267,7 @@ RULES = {
 
 
 def multiplied(a: Mapped, b: Mapped, size: int) -> Tensor:
-    """The product of each sample's two matrices, in one call."""
+    """Return the product of each sample's two matrices, in one call."""
     (n, k), m, x, y = a.shape, b.shape[1], a.value, b.value
     if not b.batched:  # the batch is just more rows
         return (x.reshape(size * n, k) @ y).reshape(size, n, m)
@@ -391,7 +391,7 @@ def _roll(op: Any, size: int, self: Mapped, shifts: Ints, dims: Ints) -> Results
 
 @batches("as_strided", "strided_copy", "strided_scatter")
 def _strided(op: Any, size: int, self: Mapped, geometry: Any, layout: Any) -> Results:
-    """The same part of the memory of each sample, where one sample's memory lies behind the other's."""
+    """Return the same part of the memory of each sample, where one sample's memory lies behind the other's."""
     (shape, strides, offset), array = geometry, self.value._array
     step = array.itemsize + sum([(n - 1) * s for n, s in zip(*layout[:2], strict=True)])
     whole = (size, *layout[0]), (step, *layout[1]), 0
@@ -433,7 +433,7 @@ class _Lookup:
             self.with_batch = wrap(np.arange(size, dtype=np.int64).reshape(size, *(1,) * self.wide)), *self.indices
 
     def order(self) -> list[int]:
-        """The dimensions of what is found, behind the batch, as NumPy would put those of one sample."""
+        """Return the dimensions of what is found, behind the batch, as NumPy would put those of one sample."""
         block, rest = range(self.wide), range(self.wide, self.wide + self.rest)
         return [*rest[: self.before], *block, *rest[self.before :]]
 
@@ -455,7 +455,7 @@ def _without_masks(indices: tuple[Any, ...]) -> list[Any]:
 
 
 def _arranged(t: Tensor, dims: Any, batch: bool = True) -> Tensor:
-    """A tensor with its dimensions in this order, a batch in front."""
+    """Return a tensor with its dimensions in this order, a batch in front."""
     return t.permute(0, *[int(d) + 1 for d in dims]) if batch else t.permute([int(d) for d in dims])
 
 
@@ -504,7 +504,7 @@ def _index_add(op: Any, size: int, self: Mapped, dim: int, index: Mapped, source
 
 
 def _for_each(index: Mapped, shape: Ints, dim: int, size: int) -> Tensor:
-    """A vector of indices along one dimension as an index for each element."""
+    """Return a vector of indices along one dimension as an index for each element."""
     ones = [len_ if d == dim else 1 for d, len_ in enumerate(shape[:dim] + index.shape + shape[dim + 1 :])]
     return index.shaped(tuple(ones)).expand(size, *shape[:dim], *index.shape, *shape[dim + 1 :])
 
@@ -516,7 +516,7 @@ def _in_own_rows(indices: Mapped, count: int, size: int) -> Tensor:
 
 
 def _named(index: Mapped, length: int) -> Tensor:
-    """Which places along a dimension a vector of indices names: a row of masks, or one for each sample."""
+    """Return which places along a dimension a vector of indices names: a row of masks, or one for each sample."""
     every = wrap(np.arange(length, dtype=np.int64))
     return (index.shaped((*index.shape, 1)) % length == every).any(-2)
 
@@ -552,7 +552,7 @@ def _index_copy(op: Any, size: int, self: Mapped, dim: int, index: Mapped, sourc
 
 
 def _places_in_turn(mask: Mapped, shape: Ints, size: int) -> tuple[Tensor, Tensor]:
-    """A mask of each sample, and before each of its places how many come: rows of all elements."""
+    """Return a mask of each sample, and before each of its places how many come: rows of all elements."""
     masks = mask.aligned(len(shape)).expand(size, *shape).reshape(size, math.prod(shape))
     return masks, (masks.cumsum(1) - 1).clamp(min=0)
 
@@ -663,7 +663,7 @@ MEAN = 1
 
 
 def _folded(m: Mapped, size: int) -> Tensor:
-    """The batch and the samples' first dimension as one."""
+    """Return the batch and the samples' first dimension as one."""
     first, *rest = m.shape
     return m.full(size).reshape(size * first, *rest)
 
@@ -674,7 +674,7 @@ def _unfolded(t: Tensor, size: int) -> Tensor:
 
 
 def _in_channels(m: Mapped, size: int) -> Tensor:
-    """The batch and the samples' second dimension as one."""
+    """Return the batch and the samples' second dimension as one."""
     first, second, *rest = m.shape
     return m.full(size).transpose(0, 1).reshape(first, size * second, *rest)
 
@@ -776,7 +776,7 @@ def _reduced(t: Tensor, mean: bool) -> Tensor:
 
 
 def _weighted(t: Tensor, weight: Mapped | None, ndim: int) -> Tensor:
-    """A batch of scores times the weight of each class."""
+    """Return a batch of scores times the weight of each class."""
     if weight is None:
         return t
     before = 1 if ndim > 1 else 0
@@ -784,12 +784,12 @@ def _weighted(t: Tensor, weight: Mapped | None, ndim: int) -> Tensor:
 
 
 def _rows(m: Mapped, size: int, ndim: int) -> Tensor:
-    """A batch of batches as one; a sample of one row is a row."""
+    """Return a batch of batches as one; a sample of one row is a row."""
     return m.full(size) if ndim == 1 else _folded(m, size)
 
 
 def _unweighted(self: Mapped, target: Mapped, size: int) -> dict[str, Any]:
-    """The arguments of a loss of all samples' rows together, each row for itself."""
+    """Return the arguments of a loss of all samples' rows together, each row for itself."""
     nothing = wrap(np.zeros((), self.value._array.dtype))
     where = _rows(target, size, self.ndim)
     return {"self": _rows(self, size, self.ndim), "target": where, "weight": None, "total_weight": nothing}
