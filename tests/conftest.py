@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 # Tests run on every core, so the threads of a BLAS would only wait for each other. NumPy reads this as it is imported.
@@ -65,6 +66,8 @@ CHECKOUT = Path(__file__).parents[1]
 # The order in which the rooms' tests run: first those that everything stands on, last those that take longest.
 ROOMS = ("engine", "ops", "function", "transforms", "tests", "trace", "bridges", "health", "stepper", "views", "scene")
 ROOMS += ("notebooks", "classroom", "browser")
+CORE = ROOMS[:4]
+PROGRAM = re.compile(r"^def test_\w+\(torch\b", re.MULTILINE)
 
 # Where the whole is checked, many examples are drawn, the same on every machine; elsewhere each run draws a few others.
 settings.register_profile("few", max_examples=25, deadline=None)
@@ -162,6 +165,18 @@ def pytest_make_collect_report() -> Iterator[None]:
     return report
 
 
+def pytest_pycollect_makeitem(collector: pytest.Module, name: str, obj: object) -> object:
+    """In the core's folders, compare what a test that takes `torch` shows under PyTorch and under the workbench."""
+    if isinstance(obj, FunctionType) and name.startswith("test_") and _part(collector.path) in CORE:
+        if obj.__code__.co_argcount and obj.__code__.co_varnames[0] == "torch":
+            from oracle import same
+
+            test = same(obj)
+            setattr(collector.obj, name, test)
+            return collector.ihook.pytest_pycollect_makeitem(collector=collector, name=name, obj=test)
+    return None
+
+
 def pytest_make_parametrize_id(val: object) -> str | None:
     """A test that is given a long program goes by its beginning: what pytest makes of it depends on its version."""
     if isinstance(val, str) and len(val) > 100:
@@ -212,7 +227,9 @@ def _place(path: Path) -> int:
 
 def _compares(path: Path) -> bool:
     """Whether a test file compares with PyTorch."""
-    return re.search(r"^(from|import) oracle\b", path.read_text(encoding="utf-8"), re.MULTILINE) is not None
+    text = path.read_text(encoding="utf-8")
+    asks = re.search(r"^(from|import) oracle\b", text, re.MULTILINE) or _part(path) in CORE and PROGRAM.search(text)
+    return asks is not None
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -5,11 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from oracle import chain, raised, same
-
-
-def leaf(torch: Any, *values: float) -> Any:
-    return torch.tensor(values, dtype=torch.float64, requires_grad=True)
+from functions import function, leaf64
+from oracle import chain, raised
 
 
 def noting(runs: list[str], name: str = "f") -> Any:
@@ -26,18 +23,16 @@ def both(torch: Any, program: Any) -> list[Any]:
     return [program(use_reentrant) for use_reentrant in (True, False)]
 
 
-@same
 def test_30_1_the_kind_should_be_given(torch):
-    x = leaf(torch, 1.0, 2.0)
+    x = leaf64(torch, 1.0, 2.0)
     y = torch.utils.checkpoint.checkpoint(lambda x: (x * x).sin(), x)
     y.sum().backward()
     return y, chain(y.grad_fn), x.grad
 
 
-@same
 def test_30_1_the_two_kinds(torch):
     def program(use_reentrant):
-        runs, x = [], leaf(torch, 1.0, 2.0)
+        runs, x = [], leaf64(torch, 1.0, 2.0)
         y = torch.utils.checkpoint.checkpoint(noting(runs), x, use_reentrant=use_reentrant)
         y.sum().backward()
         return y, chain(y.grad_fn), x.grad, runs
@@ -45,9 +40,8 @@ def test_30_1_the_two_kinds(torch):
     return both(torch, program)
 
 
-@same
 def test_30_2_reentrant_runs_unrecorded_then_once_in_each_backward(torch):
-    modes, x = [], leaf(torch, 1.0)
+    modes, x = [], leaf64(torch, 1.0)
 
     def f(x):
         modes.append((torch.is_grad_enabled(), x.is_leaf))
@@ -59,22 +53,16 @@ def test_30_2_reentrant_runs_unrecorded_then_once_in_each_backward(torch):
     return modes, x.grad, raised(y.sum().backward)
 
 
-@same
 def test_30_2_reentrant_refuses_grad_and_inputs(torch):
-    x = leaf(torch, 1.0)
+    x = leaf64(torch, 1.0)
 
-    class Inside(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
+    def backward(ctx, grad):
+        with torch.enable_grad():
+            z = torch.ones(1, dtype=torch.float64, requires_grad=True)
+            torch.utils.checkpoint.checkpoint(lambda z: z * z, z, use_reentrant=True).sum().backward()
+        return grad * z.grad
 
-        @staticmethod
-        def backward(ctx, grad):
-            with torch.enable_grad():
-                z = torch.ones(1, dtype=torch.float64, requires_grad=True)
-                torch.utils.checkpoint.checkpoint(lambda z: z * z, z, use_reentrant=True).sum().backward()
-            return grad * z.grad
-
+    Inside = function(torch, lambda ctx, x: x * 2, backward, name="Inside")
     y = torch.utils.checkpoint.checkpoint(lambda x: x * x, x, use_reentrant=True).sum()
     refused = [raised(torch.autograd.grad, y, x), raised(y.backward, inputs=[x])]
     refused.append(raised(torch.autograd.grad, Inside.apply(x).sum(), x))
@@ -82,11 +70,10 @@ def test_30_2_reentrant_refuses_grad_and_inputs(torch):
     return refused, x.grad
 
 
-@same
 def test_30_2_reentrant_without_gradients(torch):
     checkpoint, x = torch.utils.checkpoint.checkpoint, torch.ones(1)
     with torch.no_grad():
-        unrecorded = checkpoint(lambda x: x * 2, leaf(torch, 1.0), use_reentrant=True)
+        unrecorded = checkpoint(lambda x: x * 2, leaf64(torch, 1.0), use_reentrant=True)
         checkpoint(lambda x: x * 2, x, use_reentrant=True)
     return (
         unrecorded,
@@ -95,16 +82,14 @@ def test_30_2_reentrant_without_gradients(torch):
     )
 
 
-@same
 def test_30_2_reentrant_with_nothing_differentiable_inside(torch):
-    x = leaf(torch, 1.0)
+    x = leaf64(torch, 1.0)
     torch.utils.checkpoint.checkpoint(lambda x: x.detach() * 2, x, use_reentrant=True).sum().backward()
 
 
-@same
 def test_30_2_reentrant_returns(torch):
     def run(f):
-        x = leaf(torch, 1.0, 2.0)
+        x = leaf64(torch, 1.0, 2.0)
         out = torch.utils.checkpoint.checkpoint(f, x, use_reentrant=True)
         first = out[0] if isinstance(out, tuple) else out
         return out, raised(first.sum().backward), x.grad, out is x
@@ -113,16 +98,14 @@ def test_30_2_reentrant_returns(torch):
     return [run(f) for f in [*functions, lambda x: (x * x, x.detach() * 2)]]
 
 
-@same
 def test_30_2_reentrant_is_not_differentiated_twice(torch):
-    x = leaf(torch, 1.5)
+    x = leaf64(torch, 1.5)
     torch.utils.checkpoint.checkpoint(lambda x: x**3, x, use_reentrant=True).sum().backward(create_graph=True)
     return x.grad
 
 
-@same
 def test_30_3_keywords_nests_and_closures(torch):
-    x, w, v = leaf(torch, 3.0), leaf(torch, 2.0), leaf(torch, 0.5)
+    x, w, v = leaf64(torch, 3.0), leaf64(torch, 2.0), leaf64(torch, 0.5)
 
     def f(x, *, scale):
         return x * scale["w"], [x, {"sin": (x * v).sin()}]
@@ -134,9 +117,8 @@ def test_30_3_keywords_nests_and_closures(torch):
     return y, y[1][0] is x, z, x.grad, w.grad, v.grad
 
 
-@same
 def test_30_3_grad_inputs_and_second_derivatives(torch):
-    runs, x, z = [], leaf(torch, 1.0), leaf(torch, 2.0)
+    runs, x, z = [], leaf64(torch, 1.0), leaf64(torch, 2.0)
 
     def f(x, z):
         runs.append("f")
@@ -150,7 +132,6 @@ def test_30_3_grad_inputs_and_second_derivatives(torch):
     return x.grad, z.grad, first, second, third, runs
 
 
-@same
 def test_30_3_recomputing_begins_at_the_first_read_and_ends_at_the_last_save(torch):
     story = []
 
@@ -173,23 +154,21 @@ def test_30_3_recomputing_begins_at_the_first_read_and_ends_at_the_last_save(tor
         story.append("after")
         return y * 1
 
-    x = leaf(torch, 3.0)
+    x = leaf64(torch, 3.0)
     torch.utils.checkpoint.checkpoint(f, x, use_reentrant=False).sum().backward()
     return story, x.grad
 
 
-@same
 def test_30_3_saved_tensors_read_by_name(torch):
-    x = leaf(torch, 2.0)
+    x = leaf64(torch, 2.0)
     y = torch.utils.checkpoint.checkpoint(lambda x: (x * 1).sin().exp(), x, use_reentrant=False)
     saved = y.grad_fn._saved_result, y.grad_fn._saved_result, y.grad_fn.next_functions[0][0]._saved_self
     y.sum().backward()
     return saved, x.grad, raised(lambda: y.grad_fn._saved_result)
 
 
-@same
 def test_22_2_an_operation_reads_what_it_saved_once(torch):
-    x, w, story = leaf(torch, 1.0, -2.0), leaf(torch, 3.0, 0.5), []
+    x, w, story = leaf64(torch, 1.0, -2.0), leaf64(torch, 3.0, 0.5), []
 
     def f(x, w):
         y = torch.where(x > w, x / w, w * x)
@@ -209,21 +188,19 @@ def test_22_2_an_operation_reads_what_it_saved_once(torch):
     return story, x.grad, w.grad
 
 
-@same
 def test_30_3_without_gradients_there_is_nothing_to_recompute(torch):
     runs, x = [], torch.ones(1)
     y = torch.utils.checkpoint.checkpoint(noting(runs), x, use_reentrant=False)
     with torch.no_grad():
-        z = torch.utils.checkpoint.checkpoint(noting(runs), leaf(torch, 1.0), use_reentrant=False)
+        z = torch.utils.checkpoint.checkpoint(noting(runs), leaf64(torch, 1.0), use_reentrant=False)
     return y, z, runs
 
 
-@same
 def test_30_3_nested(torch):
     checkpoint = torch.utils.checkpoint.checkpoint
 
     def program(kinds):
-        runs, x = [], leaf(torch, 3.0)
+        runs, x = [], leaf64(torch, 3.0)
 
         def outer(x):
             runs.append("outer")
@@ -242,10 +219,9 @@ def test_30_3_nested(torch):
     return [program((a, b, c)) for a in pair for b in pair for c in pair]
 
 
-@same
 def test_30_3_a_backward_inside_the_function(torch):
     def program(early_stop):
-        runs, x = [], leaf(torch, 3.0)
+        runs, x = [], leaf64(torch, 3.0)
 
         def f(x):
             runs.append("f")
@@ -261,9 +237,8 @@ def test_30_3_a_backward_inside_the_function(torch):
     return program(True), program(False)
 
 
-@same
 def test_30_3_threads_recompute_each_for_itself(torch):
-    x, results = leaf(torch, 2.0), []
+    x, results = leaf64(torch, 2.0), []
     y = torch.utils.checkpoint.checkpoint(lambda x: x.exp().sin(), x, use_reentrant=False).sum()
 
     def differentiate():
@@ -277,7 +252,6 @@ def test_30_3_threads_recompute_each_for_itself(torch):
     return results
 
 
-@same
 def test_a_saved_tensor_without_gradient_is_the_same_object(torch):
     class Keep(torch.autograd.Function):
         @staticmethod
@@ -296,7 +270,7 @@ def test_a_saved_tensor_without_gradient_is_the_same_object(torch):
         made.append(c * 2)  # without gradient, and made anew by the second run
         return Keep.apply(x * 1, c, far, made[-1])
 
-    seen, x, c, far = [], leaf(torch, 1.0, 2.0), leaf(torch, 3.0, 4.0).detach(), torch.ones(2, dtype=torch.float64)
+    seen, x, c, far = [], leaf64(torch, 1.0, 2.0), leaf64(torch, 3.0, 4.0).detach(), torch.ones(2, dtype=torch.float64)
     far.note = "the caller's"
     torch.utils.checkpoint.checkpoint(f, x, c, use_reentrant=False).sum().backward()
     product = torch.utils.checkpoint.checkpoint(lambda x: x * far, x, use_reentrant=False)

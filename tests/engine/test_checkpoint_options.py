@@ -8,11 +8,8 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from oracle import compare, raised, same
-
-
-def leaf(torch: Any, *values: float) -> Any:
-    return torch.tensor(values, dtype=torch.float64, requires_grad=True)
+from functions import function, leaf64
+from oracle import raised
 
 
 def changing(first: Any, later: Any) -> Any:
@@ -26,17 +23,15 @@ def changing(first: Any, later: Any) -> Any:
     return f
 
 
-@same
 def test_30_4_fewer_tensors_saved(torch):
-    x = leaf(torch, 1.0)
+    x = leaf64(torch, 1.0)
     f = changing(lambda x: x.sin().exp(), lambda x: x.sin())
     torch.utils.checkpoint.checkpoint(f, x, use_reentrant=False).sum().backward()
 
 
-@same
 def test_30_4_more_tensors_saved(torch):
     def program(early_stop):
-        x = leaf(torch, 1.0)
+        x = leaf64(torch, 1.0)
         f = changing(lambda x: x.sin(), lambda x: x.sin().exp())
         y = torch.utils.checkpoint.checkpoint(f, x, use_reentrant=False, early_stop=early_stop)
         return raised(y.sum().backward), x.grad
@@ -44,10 +39,9 @@ def test_30_4_more_tensors_saved(torch):
     return program(True), program(False)
 
 
-@same
 def test_30_4_other_shapes_and_dtypes(torch):
     def program(later, **options):
-        x = leaf(torch, 1.0, 2.0, 3.0)
+        x = leaf64(torch, 1.0, 2.0, 3.0)
         f = changing(lambda x: (x * 1).sin().cos().sum(), later)
         y = torch.utils.checkpoint.checkpoint(f, x, use_reentrant=False, **options)
         return raised(y.backward), x.grad
@@ -58,27 +52,22 @@ def test_30_4_other_shapes_and_dtypes(torch):
     return [program(later) for later in changes], allowed
 
 
-@same
 def test_30_5_a_saved_tensor_is_there_once(torch):
-    class Twice(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x * x
-
-        @staticmethod
-        def backward(ctx, grad):
-            return grad * (ctx.saved_tensors[0] + ctx.saved_tensors[0])
-
-    x = leaf(torch, 3.0)
+    Twice = function(
+        torch,
+        lambda ctx, x: x * x,
+        lambda ctx, grad: grad * (ctx.saved_tensors[0] + ctx.saved_tensors[0]),
+        saves=True,
+        name="Twice",
+    )
+    x = leaf64(torch, 3.0)
     y = torch.utils.checkpoint.checkpoint(lambda x: Twice.apply(x * 1), x, use_reentrant=False)
     return raised(y.sum().backward), issubclass(torch.utils.checkpoint.CheckpointError, RuntimeError)
 
 
-@same
 def test_30_6_random_numbers_are_replayed(torch):
     def program(use_reentrant, preserve):
-        drawn, x = [], leaf(torch, 1.0, 2.0)
+        drawn, x = [], leaf64(torch, 1.0, 2.0)
 
         def f(x):
             drawn.append(torch.rand(2).tolist())
@@ -93,7 +82,6 @@ def test_30_6_random_numbers_are_replayed(torch):
     return [program(kind, preserve) for kind in (True, False) for preserve in (True, False)]
 
 
-@same
 def test_the_state_of_the_random_numbers(torch):
     state = torch.get_rng_state()
     first = torch.rand(3).tolist()
@@ -102,9 +90,8 @@ def test_the_state_of_the_random_numbers(torch):
     return state.dtype, torch.rand(3).tolist() == first, refused
 
 
-@same
 def test_30_7_what_the_kinds_refuse(torch):
-    module, x = torch.utils.checkpoint, leaf(torch, 1.0)
+    module, x = torch.utils.checkpoint, leaf64(torch, 1.0)
 
     def refused(**options):
         return raised(module.checkpoint, lambda x: x.sin(), x, **options)
@@ -130,7 +117,6 @@ class Entered:
         self.story.append(("end of " + self.name, exc[0] is None))
 
 
-@same
 def test_30_7_contexts_around_the_first_run_and_the_others(torch):
     story = []
 
@@ -143,7 +129,7 @@ def test_30_7_contexts_around_the_first_run_and_the_others(torch):
         return x.sin().exp()
 
     def run():
-        return torch.utils.checkpoint.checkpoint(f, leaf(torch, 1.0), use_reentrant=False, context_fn=contexts).sum()
+        return torch.utils.checkpoint.checkpoint(f, leaf64(torch, 1.0), use_reentrant=False, context_fn=contexts).sum()
 
     y = run()
     y.backward(retain_graph=True)
@@ -153,23 +139,20 @@ def test_30_7_contexts_around_the_first_run_and_the_others(torch):
     return story
 
 
-@same
 def test_30_7_contexts_must_be_two(torch):
     torch.utils.checkpoint.checkpoint(len, [], use_reentrant=False, context_fn=lambda: 3)
 
 
-@same
 def test_30_7_nothing_is_what_contexts_do_if_not_asked(torch):
     contexts = torch.utils.checkpoint.noop_context_fn()
     return [type(c).__name__ for c in contexts], [c.__enter__() for c in contexts]
 
 
-@same
 def test_30_7_stopping_early(torch):
     module = torch.utils.checkpoint
 
     def program(early_stop, forced=None):
-        story, x = [], leaf(torch, 1.0)
+        story, x = [], leaf64(torch, 1.0)
 
         def f(x):
             story.append("f")
@@ -189,7 +172,6 @@ def test_30_7_stopping_early(torch):
     return [program(*option) for option in options], module.set_checkpoint_early_stop(False)(lambda: 3)()
 
 
-@same
 def test_30_7_hooks_of_the_user_around_inside_and_disabled(torch):
     story, graph = [], torch.autograd.graph
 
@@ -205,7 +187,7 @@ def test_30_7_hooks_of_the_user_around_inside_and_disabled(torch):
             y = (x * scale).sin()
         return y.exp()
 
-    x, scale = leaf(torch, 3.0), torch.ones(2, dtype=torch.float64)
+    x, scale = leaf64(torch, 3.0), torch.ones(2, dtype=torch.float64)
     with noting("around"):
         y = torch.utils.checkpoint.checkpoint(f, x, scale, use_reentrant=False)
     story.append("backward")
@@ -216,10 +198,9 @@ def test_30_7_hooks_of_the_user_around_inside_and_disabled(torch):
     return story, disabled, x.grad
 
 
-@same
 def test_inputs_written_after_the_forward_are_noticed(torch):
     def program(use_reentrant):
-        a = leaf(torch, 1.0) * 1
+        a = leaf64(torch, 1.0) * 1
         y = torch.utils.checkpoint.checkpoint(lambda a: a.sin(), a, use_reentrant=use_reentrant)
         a.mul_(2)
         return raised(y.sum().backward)
@@ -227,10 +208,9 @@ def test_inputs_written_after_the_forward_are_noticed(torch):
     return program(True), program(False)
 
 
-@same
 def test_writes_inside_the_function(torch):
     def program(use_reentrant, f):
-        x = leaf(torch, 1.0)
+        x = leaf64(torch, 1.0)
         y = torch.utils.checkpoint.checkpoint(f, x * 2, use_reentrant=use_reentrant)
         return raised(y.sum().backward), x.grad
 
@@ -244,13 +224,12 @@ def test_writes_inside_the_function(torch):
     return [program(kind, f) for kind in (True, False) for f in functions]
 
 
-@same
 def test_errors_in_the_first_run_and_in_the_second(torch):
     def fail(x):
         raise KeyError("inside")
 
     def program(use_reentrant):
-        x, runs = leaf(torch, 1.0), []
+        x, runs = leaf64(torch, 1.0), []
 
         def f(x):
             runs.append(x)
@@ -263,10 +242,9 @@ def test_errors_in_the_first_run_and_in_the_second(torch):
     return program(True), program(False)
 
 
-@same
 def test_30_7_sequences(torch):
     def program(segments, use_reentrant):
-        runs, x = [], leaf(torch, 1.0)
+        runs, x = [], leaf64(torch, 1.0)
 
         def part(i):
             def f(x):
@@ -284,19 +262,17 @@ def test_30_7_sequences(torch):
     return [program(segments, kind) for segments in range(1, 6) for kind in (True, False, None)]
 
 
-@same
 def test_30_7_what_sequences_refuse(torch):
     def refused(segments, **options):
-        parts, x = [lambda x: x.sin()] * 3, leaf(torch, 1.0)
+        parts, x = [lambda x: x.sin()] * 3, leaf64(torch, 1.0)
         return raised(torch.utils.checkpoint.checkpoint_sequential, parts, segments, x, **options)
 
     counts = [refused(segments, use_reentrant=False) for segments in (0, 4, -1, 2.0)]
     return counts, refused(2, use_reentrant=True, a=1, b=2), refused(2, use_reentrant=True, preserve_rng_state=False)
 
 
-@same
 def test_what_checkpoints_stand_on(torch):
-    module, x = torch.utils.checkpoint, leaf(torch, 1.0)
+    module, x = torch.utils.checkpoint, leaf64(torch, 1.0)
     module.check_backward_validity([3, torch.ones(1)])
     module.check_backward_validity([x])
     wrong = raised(module.detach_variable, [x]), raised(module.detach_variable, x)
@@ -305,7 +281,7 @@ def test_what_checkpoints_stand_on(torch):
 
 def debug_log(torch: Any, first: Any, later: Any) -> Any:
     """What a checkpoint with debug=True raises where its second run is not as the first."""
-    x = leaf(torch, 1.0, 2.0)
+    x = leaf64(torch, 1.0, 2.0)
     with mock.patch("platform.machine", return_value=""):  # or PyTorch looks up C++ frames, for seconds
         y = torch.utils.checkpoint.checkpoint(changing(first, later), x, use_reentrant=False, debug=True)
     try:
@@ -320,16 +296,12 @@ CUTS = ["|        1.", "Operations executed during the original", " ERROR:", " N
 
 
 @pytest.mark.parametrize("part", range(len(CUTS)))
-def test_the_sections_of_a_debug_log(part: int) -> None:
+def test_the_sections_of_a_debug_log(torch: Any, part: int) -> Any:
     """All but its operators and stack traces; a part at a time, for a long answer is not recorded."""
-
-    def program(torch: Any) -> Any:
-        text = str(debug_log(torch, lambda x: x.sin().exp(), lambda x: x.sin().reshape(2, 1).exp()))
-        text = re.sub(r"^(.*:\d+:.*|.* = .*\(.*\)( +\(\d of \d in (original|recompute)\))?)\n", "", text, flags=re.M)
-        starts = [0, *[text.index(cut) for cut in CUTS[:-1]], None]
-        return re.sub(r"\n\n+", "\n\n", text[starts[part] : starts[part + 1]])
-
-    compare(program)
+    text = str(debug_log(torch, lambda x: x.sin().exp(), lambda x: x.sin().reshape(2, 1).exp()))
+    text = re.sub(r"^(.*:\d+:.*|.* = .*\(.*\)( +\(\d of \d in (original|recompute)\))?)\n", "", text, flags=re.M)
+    starts = [0, *[text.index(cut) for cut in CUTS[:-1]], None]
+    return re.sub(r"\n\n+", "\n\n", text[starts[part] : starts[part + 1]])
 
 
 def worked_out(x: Any) -> Any:
@@ -338,7 +310,6 @@ def worked_out(x: Any) -> Any:
     return y * x + 2.0
 
 
-@same
 def test_the_operators_of_a_debug_log(torch):
     error = debug_log(torch, worked_out, lambda x: worked_out(x.view(1, 2)))
     traces, _, log = str(error).partition("|       3.")
@@ -349,17 +320,13 @@ def test_the_operators_of_a_debug_log(torch):
     return numbered, ran, frames, str(error.__cause__).partition("Tip:")[0]
 
 
-@same
 def test_a_debug_log_where_a_saved_tensor_is_asked_for_twice(torch):
-    class Twice(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x.clone()
-
-        @staticmethod
-        def backward(ctx, g):
-            return g * ctx.saved_tensors[0] + ctx.saved_tensors[0]
-
+    Twice = function(
+        torch,
+        lambda ctx, x: x.clone(),
+        lambda ctx, g: g * ctx.saved_tensors[0] + ctx.saved_tensors[0],
+        saves=True,
+        name="Twice",
+    )
     error = debug_log(torch, Twice.apply, Twice.apply)
     return str(error).count("1 of 1 in original"), str(error.__cause__)

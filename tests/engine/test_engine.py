@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from oracle import compare, same
+from functions import function
 
 from workbench.autograd.engine import pop_ready, push_ready
 
@@ -26,7 +26,6 @@ def noting(torch: Any, ran: list[str], name: str) -> Any:
     return type(name, (torch.autograd.Function,), members).apply
 
 
-@same
 def test_the_node_created_last_runs_first(torch: Any) -> None:
     ran: list[str] = []
     a, b, c, d = (noting(torch, ran, name) for name in "abcd")
@@ -36,7 +35,6 @@ def test_the_node_created_last_runs_first(torch: Any) -> None:
     return ran
 
 
-@same
 def test_order_of_use_does_not_matter(torch: Any) -> None:
     ran: list[str] = []
     a, b, c = (noting(torch, ran, name) for name in "abc")
@@ -47,7 +45,6 @@ def test_order_of_use_does_not_matter(torch: Any) -> None:
     return ran
 
 
-@same
 def test_a_node_runs_once_after_all_its_uses(torch: Any) -> None:
     ran: list[str] = []
     a, b, c = (noting(torch, ran, name) for name in "abc")
@@ -57,50 +54,40 @@ def test_a_node_runs_once_after_all_its_uses(torch: Any) -> None:
     return ran, x.grad
 
 
-@same
 def test_leaves_accumulate_as_soon_as_they_are_ready(torch: Any) -> None:
     seen = []
 
-    class Watch(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, a, b):
-            return a + b
+    def backward(ctx, g):
+        seen.append([t.grad is not None for t in (x, y, z)])
+        return g, g
 
-        @staticmethod
-        def backward(ctx, g):
-            seen.append([t.grad is not None for t in (x, y, z)])
-            return g, g
-
+    Watch = function(torch, lambda ctx, a, b: a + b, backward, name="Watch")
     x, y, z = (torch.ones(1, requires_grad=True) for _ in range(3))
     Watch.apply(Watch.apply(Watch.apply(x, x), y), z).backward()
     return seen
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_the_order_of_leaves_that_are_ready_together(seed: int) -> None:
-    def program(torch: Any) -> str:
-        random, order, leaves = Random(seed), [], []
+def test_the_order_of_leaves_that_are_ready_together(torch: Any, seed: int) -> str:
+    random, order, leaves = Random(seed), [], []
 
-        def leaf() -> Any:
-            name = f"{len(leaves)}"
-            leaves.append(torch.tensor(1.0, requires_grad=True))
-            leaves[-1].register_hook(lambda g: order.append(name))
-            return leaves[-1]
+    def leaf() -> Any:
+        name = f"{len(leaves)}"
+        leaves.append(torch.tensor(1.0, requires_grad=True))
+        leaves[-1].register_hook(lambda g: order.append(name))
+        return leaves[-1]
 
-        def several(depth: int) -> Any:
-            kinds = [leaf, lambda: leaf() * 2, lambda: leaf() + leaf(), lambda: random.choice(leaves) * leaf()]
-            parts = [leaf()] + [random.choice(kinds)() for _ in range(random.randint(1, 9))]
-            parts += [several(depth - 1).sum() for _ in range(depth)]
-            random.shuffle(parts)
-            return torch.stack(parts)
+    def several(depth: int) -> Any:
+        kinds = [leaf, lambda: leaf() * 2, lambda: leaf() + leaf(), lambda: random.choice(leaves) * leaf()]
+        parts = [leaf()] + [random.choice(kinds)() for _ in range(random.randint(1, 9))]
+        parts += [several(depth - 1).sum() for _ in range(depth)]
+        random.shuffle(parts)
+        return torch.stack(parts)
 
-        several(2).sum().backward()
-        return " ".join(order)
-
-    compare(program)
+    several(2).sum().backward()
+    return " ".join(order)
 
 
-@same
 def test_several_roots(torch: Any) -> None:
     ran: list[str] = []
     a, b, c = (noting(torch, ran, name) for name in "abc")
@@ -113,7 +100,6 @@ def test_several_roots(torch: Any) -> None:
     return ran, x.grad
 
 
-@same
 def test_a_root_that_leads_to_another_waits(torch: Any) -> None:
     x = torch.tensor([2.0], requires_grad=True)
     y = x * x
@@ -122,7 +108,6 @@ def test_a_root_that_leads_to_another_waits(torch: Any) -> None:
     return x.grad
 
 
-@same
 def test_grad_runs_only_what_leads_to_the_inputs(torch: Any) -> None:
     ran: list[str] = []
     a, b, c, d = (noting(torch, ran, name) for name in "abcd")
@@ -135,14 +120,12 @@ def test_grad_runs_only_what_leads_to_the_inputs(torch: Any) -> None:
     return first, grads, torch.autograd.grad(out, [x, middle]), ran, x.grad
 
 
-@same
 def test_gradients_of_several_uses_are_summed(torch: Any) -> None:
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     ((x * x) + x.exp() + x * 3 + x).sum().backward()
     return x.grad
 
 
-@same
 def test_backward_adds_to_what_is_there(torch: Any) -> None:
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     (x * 3).sum().backward()
@@ -151,7 +134,6 @@ def test_backward_adds_to_what_is_there(torch: Any) -> None:
     return x.grad is first, version, x.grad._version, x.grad, (x * 2).sum().backward(), x.grad
 
 
-@same
 def test_a_gradient_owns_its_memory(torch: Any) -> None:
     x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
     seed = torch.tensor([1.0, 2.0])
@@ -160,7 +142,6 @@ def test_a_gradient_owns_its_memory(torch: Any) -> None:
     return x.grad, y.grad, seed, seed._version
 
 
-@same
 def test_an_expanded_gradient_is_written_out(torch: Any) -> None:
     x = torch.ones(2, 3, requires_grad=True)
     x.sum().backward()
@@ -168,38 +149,23 @@ def test_an_expanded_gradient_is_written_out(torch: Any) -> None:
     return x.grad, x.grad.stride()
 
 
-@same
 def test_waiting_gradients_are_never_summed_in_place(torch: Any) -> None:
     x = torch.ones(2, requires_grad=True)
     seen = []
 
-    class Keep(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 1
+    def backward(ctx, g):
+        seen.append(g)
+        return g
 
-        @staticmethod
-        def backward(ctx, g):
-            seen.append(g)
-            return g
-
+    Keep = function(torch, lambda ctx, x: x * 1, backward, name="Keep")
     y = Keep.apply(x)
     z = Keep.apply(y)
     (z + y + z).sum().backward()
     return seen, x.grad
 
 
-@same
 def test_grad_finds_its_way_through_a_view_whose_history_was_made_anew(torch: Any) -> None:
-    class Double(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, g):
-            return g * 2
-
+    Double = function(torch, lambda ctx, x: x * 2, lambda ctx, g: g * 2, name="Double")
     told = []
     for use in (lambda t: t.sum(), lambda t: Double.apply(t).sum(), lambda t: torch.cat([t, t]).sum()):
         x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
@@ -214,7 +180,6 @@ def test_grad_finds_its_way_through_a_view_whose_history_was_made_anew(torch: An
     return told
 
 
-@same
 def test_parts_of_an_expanded_view_may_be_written(torch: Any) -> None:
     x = torch.tensor([1.0, 2.0, 3.0])
     wide = x.expand(2, 3)
@@ -224,17 +189,13 @@ def test_parts_of_an_expanded_view_may_be_written(torch: Any) -> None:
 
 
 @pytest.mark.parametrize("create_graph", [False, True])
-def test_several_uses_of_one_of_several_outputs(create_graph: bool) -> None:
-    def program(torch: Any) -> Any:
-        x = torch.tensor([1.0, 2.0], requires_grad=True)
-        first, second = x.unbind()
-        out = first * 3 + first * 5 + second * first * 7
-        return [g.tolist() for g in torch.autograd.grad(out, x, create_graph=create_graph)]
-
-    compare(program)
+def test_several_uses_of_one_of_several_outputs(torch: Any, create_graph: bool) -> Any:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    first, second = x.unbind()
+    out = first * 3 + first * 5 + second * first * 7
+    return [g.tolist() for g in torch.autograd.grad(out, x, create_graph=create_graph)]
 
 
-@same
 def test_inputs_by_name_give_gradients_by_name(torch: Any) -> Any:
     x, y = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor(3.0, requires_grad=True)
     grads = torch.autograd.grad((x * y).sum(), {"first": x, "second": y})

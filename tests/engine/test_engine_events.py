@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from functions import function
 
 import workbench as w
 from workbench import events
@@ -222,14 +223,10 @@ def test_a_write_that_is_heard_takes_no_more_memory(heard: list[Any]) -> None:
 
 
 def test_a_failure_is_told_with_its_node(heard: list[Any]) -> None:
-    class Fails(w.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
+    def backward(ctx, g):
+        raise ValueError("no")
 
-        @staticmethod
-        def backward(ctx, g):
-            raise ValueError("no")
+    Fails = function(w, lambda ctx, x: x * 2, backward, name="Fails")
 
     out = Fails.apply(w.ones(1, requires_grad=True))
     with pytest.raises(ValueError, match="^no$") as raised:

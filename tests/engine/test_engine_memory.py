@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from functions import function
 
 import workbench as w
 from workbench.autograd.backward import make_task
@@ -62,17 +63,13 @@ def test_backward_frees_what_was_saved(keep: bool, no_collector: None) -> None:
 
 
 def test_a_custom_function_dies_without_the_collector(no_collector: None) -> None:
-    class Exp(w.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.note = Note()
-            result = x.exp()
-            ctx.save_for_backward(x, result)
-            return result
+    def forward(ctx, x):
+        ctx.note = Note()
+        result = x.exp()
+        ctx.save_for_backward(x, result)
+        return result
 
-        @staticmethod
-        def backward(ctx, g):
-            return g * ctx.saved_tensors[1]
+    Exp = function(w, forward, lambda ctx, g: g * ctx.saved_tensors[1], name="Exp")
 
     class Note:
         """Something a weak reference can be had of."""
@@ -151,15 +148,7 @@ def test_a_long_chain_runs_and_dies_without_recursion() -> None:
 
 
 def test_a_long_chain_of_functions_dies_without_recursion() -> None:
-    class Next(w.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x + 1
-
-        @staticmethod
-        def backward(ctx, g):
-            return g * len(ctx.saved_tensors)
+    Next = function(w, lambda ctx, x: x + 1, lambda ctx, g: g * len(ctx.saved_tensors), saves=True, name="Next")
 
     x = w.tensor([1.0], requires_grad=True)
     y = x

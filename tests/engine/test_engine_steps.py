@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from oracle import same
+from functions import function
 
 import workbench as w
 from workbench.autograd.backward import make_task
@@ -69,7 +69,6 @@ def test_targets_take_their_gradients_and_leaves_get_none() -> None:
     assert x.grad is None
 
 
-@same
 def test_after_an_exception_the_engine_goes_on_working(torch: Any) -> None:
     class Fails(torch.autograd.Function):
         trouble = True
@@ -98,17 +97,11 @@ def test_after_an_exception_the_engine_goes_on_working(torch: Any) -> None:
     return told, x.grad
 
 
-@same
 def test_nodes_that_ran_before_an_exception_have_accumulated(torch: Any) -> None:
-    class Fails(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
+    def backward(ctx, g):
+        raise ValueError("no")
 
-        @staticmethod
-        def backward(ctx, g):
-            raise ValueError("no")
-
+    Fails = function(torch, lambda ctx, x: x * 2, backward, name="Fails")
     x, y = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
     failing = Fails.apply(x)
     out = (failing + (y * 2).exp()).sum()
@@ -119,18 +112,13 @@ def test_nodes_that_ran_before_an_exception_have_accumulated(torch: Any) -> None
 
 
 def test_the_users_traceback_is_kept() -> None:
-    class Fails(w.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, g):
-            return here(g)
+    def backward(ctx: Any, g: Any) -> Any:
+        return here(g)
 
     def here(g: Any) -> Any:
         raise ZeroDivisionError("mine")
 
+    Fails = function(w, lambda ctx, x: x * 2, backward, name="Fails")
     out = Fails.apply(w.ones(1, requires_grad=True))
     with pytest.raises(ZeroDivisionError, match="^mine$") as raised:
         out.backward()
@@ -138,14 +126,10 @@ def test_the_users_traceback_is_kept() -> None:
 
 
 def test_a_step_that_fails_leaves_the_mode_and_the_other_task_alone() -> None:
-    class Fails(w.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
+    def backward(ctx, g):
+        raise ValueError("no")
 
-        @staticmethod
-        def backward(ctx, g):
-            raise ValueError("no")
+    Fails = function(w, lambda ctx, x: x * 2, backward, name="Fails")
 
     x = w.ones(1, requires_grad=True)
     task = task_of(Fails.apply(x))

@@ -10,38 +10,24 @@ import sys
 from typing import Any
 
 import pytest
+from functions import function, leaf64, saved
 from lab import CHECKOUT
-from oracle import compare, raised, same
-
-
-def leaf(torch: Any, *values: float) -> Any:
-    return torch.tensor(values, dtype=torch.float64, requires_grad=True)
+from oracle import raised
 
 
 def square(torch: Any, factor: float) -> Any:
     """A square whose second derivative is that many times too large."""
 
-    class Backward(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, g):
-            ctx.save_for_backward(x, g)
-            return 2 * x * g
-
-        @staticmethod
-        def backward(ctx, h):
-            x, g = ctx.saved_tensors
-            return 2 * g * h * factor, 2 * x * h
-
-    class Square(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x * x
-
-        @staticmethod
-        def backward(ctx, g):
-            return Backward.apply(*ctx.saved_tensors, g)
-
+    Backward = function(
+        torch,
+        lambda ctx, x, g: 2 * x * g,
+        saved(lambda h, x, g: (2 * g * h * factor, 2 * x * h)),
+        saves=True,
+        name="Backward",
+    )
+    Square = function(
+        torch, lambda ctx, x: x * x, lambda ctx, g: Backward.apply(*ctx.saved_tensors, g), saves=True, name="Square"
+    )
     return Square.apply
 
 
@@ -57,71 +43,54 @@ FUNCTIONS = {
     "none": lambda torch: lambda x: None,
 }
 GRAD_OUTPUTS = {
-    "one": lambda torch: leaf(torch, 1.5),
-    "tuple": lambda torch: (leaf(torch, 1.5),),
-    "two": lambda torch: [leaf(torch, 1.5), torch.tensor(0.5, dtype=torch.float64, requires_grad=True)],
-    "without grad": lambda torch: leaf(torch, 1.5).detach(),
-    "another shape": lambda torch: leaf(torch, 1.0, 2.0, 3.0),
+    "one": lambda torch: leaf64(torch, 1.5),
+    "tuple": lambda torch: (leaf64(torch, 1.5),),
+    "two": lambda torch: [leaf64(torch, 1.5), torch.tensor(0.5, dtype=torch.float64, requires_grad=True)],
+    "without grad": lambda torch: leaf64(torch, 1.5).detach(),
+    "another shape": lambda torch: leaf64(torch, 1.0, 2.0, 3.0),
 }
 
 
 @pytest.mark.parametrize("fast_mode", [False, True])
 @pytest.mark.parametrize("seeds", GRAD_OUTPUTS)
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_outcomes(name: str, seeds: str, fast_mode: bool) -> None:
-    def program(torch: Any) -> Any:
-        x, func, given = leaf(torch, 1.25), FUNCTIONS[name](torch), GRAD_OUTPUTS[seeds](torch)
-        return torch.autograd.gradgradcheck(func, x, given, fast_mode=fast_mode)
-
-    compare(program)
+def test_outcomes(torch: Any, name: str, seeds: str, fast_mode: bool) -> Any:
+    x, func, given = leaf64(torch, 1.25), FUNCTIONS[name](torch), GRAD_OUTPUTS[seeds](torch)
+    return torch.autograd.gradgradcheck(func, x, given, fast_mode=fast_mode)
 
 
 @pytest.mark.parametrize("gaps", [False, True])
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_28_8_random_grad_outputs(name: str, gaps: bool) -> None:
-    def program(torch: Any) -> Any:
-        x, func = leaf(torch, 1.25, 0.5), FUNCTIONS[name](torch)
-        options = {"raise_exception": False, "gen_non_contig_grad_outputs": gaps}
-        return torch.autograd.gradgradcheck(func, (x,), **options)
-
-    compare(program)
+def test_28_8_random_grad_outputs(torch: Any, name: str, gaps: bool) -> Any:
+    x, func = leaf64(torch, 1.25, 0.5), FUNCTIONS[name](torch)
+    options = {"raise_exception": False, "gen_non_contig_grad_outputs": gaps}
+    return torch.autograd.gradgradcheck(func, (x,), **options)
 
 
 @pytest.mark.parametrize("gaps", [False, True])
 @pytest.mark.parametrize("shape", [(2, 3), (1, 2), (1,), ()])
-def test_28_8_what_random_grad_outputs_look_like(shape: tuple[int, ...], gaps: bool) -> None:
-    def program(torch: Any) -> Any:
-        seen = []
+def test_28_8_what_random_grad_outputs_look_like(torch: Any, shape: tuple[int, ...], gaps: bool) -> Any:
+    seen = []
 
-        class Cube(torch.autograd.Function):
-            @staticmethod
-            def forward(ctx, x):
-                ctx.save_for_backward(x)
-                return x * x * x
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        seen.append((g.shape, g.stride(), g.requires_grad, g.is_leaf, str(g.dtype), bool((g * g < 1).all())))
+        return g * 3 * x * x
 
-            @staticmethod
-            def backward(ctx, g):
-                (x,) = ctx.saved_tensors
-                seen.append((g.shape, g.stride(), g.requires_grad, g.is_leaf, str(g.dtype), bool((g * g < 1).all())))
-                return g * 3 * x * x
-
-        x = torch.ones(shape, dtype=torch.float64, requires_grad=True)
-        found = torch.autograd.gradgradcheck(Cube.apply, x, gen_non_contig_grad_outputs=gaps, atol=1e-4)
-        return found, seen[0], len(seen)
-
-    compare(program)
+    Cube = function(torch, lambda ctx, x: x * x * x, backward, saves=True, name="Cube")
+    x = torch.ones(shape, dtype=torch.float64, requires_grad=True)
+    found = torch.autograd.gradgradcheck(Cube.apply, x, gen_non_contig_grad_outputs=gaps, atol=1e-4)
+    return found, seen[0], len(seen)
 
 
-@same
 def test_the_numbers_of_the_user_stay_as_they_come(torch: Any) -> Any:
     torch.manual_seed(1)
     first = torch.rand(2).tolist()
     torch.manual_seed(1)
-    torch.autograd.gradcheck(lambda x: x * x, leaf(torch, 1.0), fast_mode=True)
+    torch.autograd.gradcheck(lambda x: x * x, leaf64(torch, 1.0), fast_mode=True)
     return first == torch.rand(2).tolist()
 
 
-@same
 def test_once_differentiable_is_found_out(torch: Any) -> Any:
     class Once(torch.autograd.Function):
         @staticmethod
@@ -134,13 +103,12 @@ def test_once_differentiable_is_found_out(torch: Any) -> Any:
         def backward(ctx, g):
             return g * 2 * ctx.saved_tensors[0]
 
-    one = leaf(torch, 1.0)
-    return raised(torch.autograd.gradgradcheck, Once.apply, leaf(torch, 2.0), one)
+    one = leaf64(torch, 1.0)
+    return raised(torch.autograd.gradgradcheck, Once.apply, leaf64(torch, 2.0), one)
 
 
-@same
 def test_inputs_of_all_kinds(torch: Any) -> Any:
-    x, y = leaf(torch, 1.0), leaf(torch, 2.0)
+    x, y = leaf64(torch, 1.0), leaf64(torch, 2.0)
     check, plain = torch.autograd.gradgradcheck, torch.ones(1, dtype=torch.float64)
     return [
         check(lambda n, x: x * x * n, (3, x)),
@@ -152,9 +120,8 @@ def test_inputs_of_all_kinds(torch: Any) -> Any:
     ]
 
 
-@same
 def test_28_8_the_options_that_exclude_each_other(torch: Any) -> Any:
-    x = leaf(torch, 1.0)
+    x = leaf64(torch, 1.0)
     return [
         raised(torch.autograd.gradgradcheck, lambda x: x * x, x, check_rev_over_rev=False, **options)
         for options in (
@@ -166,10 +133,9 @@ def test_28_8_the_options_that_exclude_each_other(torch: Any) -> Any:
     ]
 
 
-@same
 def test_only_by_name(torch: Any) -> Any:
     check, again = torch.autograd.gradcheck, torch.autograd.gradgradcheck
-    x = leaf(torch, 1.0)
+    x = leaf64(torch, 1.0)
     return [raised(check, len, x, 1.0), raised(check, len, x, other=1), raised(again, len, x, x, 1.0)]
 
 

@@ -10,7 +10,8 @@ from importlib import import_module
 from typing import Any
 
 import pytest
-from oracle import chain, compare, entries, same
+from functions import function
+from oracle import chain, compare, entries
 
 import workbench
 from workbench.absent import instead, names
@@ -104,10 +105,7 @@ IMPORTS = {
     ),
     "from torch.nn import Linear, CTCLoss": ("CTCLoss", LACK.format("torch.nn.CTCLoss")),
     "from torch.nn.utils import weight_norm": ("weight_norm", LACK.format("torch.nn.utils.weight_norm")),
-    "from torch.utils.data import StackDataset": (
-        "StackDataset",
-        LACK.format("torch.utils.data.StackDataset"),
-    ),
+    "from torch.utils.data import StackDataset": ("StackDataset", LACK.format("torch.utils.data.StackDataset")),
     "from torch.nn.functional import pdist": ("pdist", LACK.format("torch.nn.functional.pdist")),
     "from torch.nn.parameter import is_lazy": ("is_lazy", LACK.format("torch.nn.parameter.is_lazy")),
     "from torch.autograd import profiler": ("profiler", LACK.format("torch.autograd.profiler")),
@@ -178,24 +176,13 @@ def test_names_need_no_torch() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
 
 
-def test_a_node_is_printed_as_pytorch_prints_it() -> None:
-    def program(torch: Any) -> Any:
-        class Twice(torch.autograd.Function):
-            @staticmethod
-            def forward(ctx: Any, x: Any) -> Any:
-                return x * 2
-
-            @staticmethod
-            def backward(ctx: Any, g: Any) -> Any:
-                return g * 2
-
-        x = torch.ones(3, requires_grad=True)
-        written = x * 1
-        written[0] = x[1]
-        nodes = [(x * x).grad_fn, written.grad_fn, (x + 1).grad_fn.next_functions[0][0], Twice.apply(x).grad_fn]
-        return [re.sub("0x[0-9a-f]+", "0x", text) for text in (*map(repr, nodes), *map(str, nodes))]
-
-    compare(program)
+def test_a_node_is_printed_as_pytorch_prints_it(torch: Any) -> Any:
+    Twice = function(torch, lambda ctx, x: x * 2, lambda ctx, g: g * 2, name="Twice")
+    x = torch.ones(3, requires_grad=True)
+    written = x * 1
+    written[0] = x[1]
+    nodes = [(x * x).grad_fn, written.grad_fn, (x + 1).grad_fn.next_functions[0][0], Twice.apply(x).grad_fn]
+    return [re.sub("0x[0-9a-f]+", "0x", text) for text in (*map(repr, nodes), *map(str, nodes))]
 
 
 MOVED = """
@@ -214,26 +201,13 @@ double.grad_fn._raw_saved_tensors[0].data
 
 
 @pytest.mark.parametrize("text", entries(MOVED))
-def test_a_name_of_moved_code(text: str) -> None:
-    def program(torch: Any) -> Any:
-        class Double(torch.autograd.Function):
-            @staticmethod
-            def forward(ctx: Any, x: Any) -> Any:
-                ctx.save_for_backward(x)
-                return x * 2
-
-            @staticmethod
-            def backward(ctx: Any, g: Any) -> Any:
-                return g * 2
-
-        x = torch.tensor([1.0, 2.0], requires_grad=True)
-        known = {"torch": torch, "nn": torch.nn, "Double": Double, "x": x, "square": x * x, "double": Double.apply(x)}
-        return eval(text, known)
-
-    compare(program)
+def test_a_name_of_moved_code(torch: Any, text: str) -> Any:
+    Double = function(torch, lambda ctx, x: x * 2, lambda ctx, g: g * 2, saves=True, name="Double")
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    known = {"torch": torch, "nn": torch.nn, "Double": Double, "x": x, "square": x * x, "double": Double.apply(x)}
+    return eval(text, known)
 
 
-@same
 def test_what_a_freed_node_says_of_what_it_saved(torch: Any) -> Any:
     x = torch.ones(2, requires_grad=True)
     y = x * x
@@ -243,7 +217,6 @@ def test_what_a_freed_node_says_of_what_it_saved(torch: Any) -> Any:
     return saved.unpack()
 
 
-@same
 def test_what_hooks_packed_is_unpacked(torch: Any) -> Any:
     x = torch.ones(2, requires_grad=True)
     y = x * x
@@ -252,7 +225,6 @@ def test_what_hooks_packed_is_unpacked(torch: Any) -> Any:
     return saved.unpack(), saved.unpack_hook(4)
 
 
-@same
 def test_whether_backward_may_use_threads(torch: Any) -> Any:
     ask, say = torch.autograd.is_multithreading_enabled, torch.autograd.set_multithreading_enabled
     seen = [ask()]
@@ -268,7 +240,6 @@ def test_whether_backward_may_use_threads(torch: Any) -> Any:
     return seen, [say(False)(ask)(), ask()], say(True) and None
 
 
-@same
 def test_a_single_level_function(torch: Any) -> Any:
     class Double(torch.autograd.function._SingleLevelFunction):
         @staticmethod
@@ -285,7 +256,6 @@ def test_a_single_level_function(torch: Any) -> Any:
     return y, x.grad, chain(y.grad_fn)
 
 
-@same
 def test_an_ensemble_of_modules(torch: Any) -> Any:
     models = [torch.nn.Linear(2, 1) for _ in range(2)]
     for i, model in enumerate(models):
@@ -316,19 +286,16 @@ hasattr(torch, "absolute_") | hasattr(torch, "multiply_") | hasattr(torch.Tensor
 
 
 @pytest.mark.parametrize("text", entries(SECOND))
-def test_a_second_name_is_the_same_operation(text: str) -> None:
-    def program(torch: Any) -> Any:
-        x = torch.tensor([0.5, -0.25, 0.75], requires_grad=True)
-        y = torch.tensor([0.5, 0.75, -0.5], requires_grad=True)
-        known = {"torch": torch, "x": x, "y": y, "v": x.clone(), "o": torch.zeros(3)}
-        known["i"] = torch.tensor([1, 2, 3])
-        result = eval(text, known)
-        if isinstance(result, bool) or not result.requires_grad:
-            return result
-        result.sum().backward()
-        return result, result.grad_fn.name(), x.grad, y.grad, known["v"]._version
-
-    compare(program)
+def test_a_second_name_is_the_same_operation(torch: Any, text: str) -> Any:
+    x = torch.tensor([0.5, -0.25, 0.75], requires_grad=True)
+    y = torch.tensor([0.5, 0.75, -0.5], requires_grad=True)
+    known = {"torch": torch, "x": x, "y": y, "v": x.clone(), "o": torch.zeros(3)}
+    known["i"] = torch.tensor([1, 2, 3])
+    result = eval(text, known)
+    if isinstance(result, bool) or not result.requires_grad:
+        return result
+    result.sum().backward()
+    return result, result.grad_fn.name(), x.grad, y.grad, known["v"]._version
 
 
 # Calls of what is absent, and what its formula's names then stand for.

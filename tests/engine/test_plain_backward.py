@@ -182,11 +182,7 @@ def test_what_fails_on_the_way_leaves_what_a_task_leaves(keep: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "program",
-    [
-        lambda leaves: leaves["x"] * leaves["x"],
-        lambda leaves: Doubled.apply(leaves["x"]) + leaves["x"],
-    ],
+    "program", [lambda leaves: leaves["x"] * leaves["x"], lambda leaves: Doubled.apply(leaves["x"]) + leaves["x"]]
 )
 def test_leaves_used_twice_run_in_a_task(
     program: Callable[[dict[str, Any]], Any], monkeypatch: pytest.MonkeyPatch

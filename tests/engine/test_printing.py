@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from oracle import compare, entries, names, same
+from functions import function
+from oracle import compare, entries, names
 
 import workbench
 
@@ -69,7 +70,6 @@ def test_a_text(text: str) -> None:
     compare(lambda torch: eval(text, names(torch)))
 
 
-@same
 def test_the_default_dtype_is_not_mentioned(torch: Any) -> None:
     texts = []
     for default in (torch.float64, torch.float16, torch.float32):
@@ -80,32 +80,14 @@ def test_the_default_dtype_is_not_mentioned(torch: Any) -> None:
     return texts
 
 
-@same
 def test_a_custom_function_is_named(torch: Any) -> None:
-    class Twice(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, g):
-            return g * 2
-
+    Twice = function(torch, lambda ctx, x: x * 2, lambda ctx, g: g * 2, name="Twice")
     x = torch.ones(2, requires_grad=True)
     return repr(Twice.apply(x)), repr(Twice.apply(x)[0]), repr(Twice.apply(x).sum())
 
 
-@same
 def test_a_view_whose_history_was_spoilt_prints_all_the_same(torch: Any) -> None:
-    class Rest(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x[1:]
-
-        @staticmethod
-        def backward(ctx, g):
-            return torch.cat([g[:1] * 0, g])
-
+    Rest = function(torch, lambda ctx, x: x[1:], lambda ctx, g: torch.cat([g[:1] * 0, g]), name="Rest")
     x = torch.ones(3, requires_grad=True) * 1
     part = Rest.apply(x)
     x.mul_(2)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from oracle import compare, entries, same
+from functions import function
+from oracle import entries
 
 import workbench
 from workbench.autograd import node
@@ -44,42 +45,39 @@ def with_view(t: Any) -> Any:
 
 
 @pytest.mark.parametrize("returned", RETURNED)
-def test_what_a_backward_returned_becomes_the_gradient_if_nobody_else_holds_it(returned: str) -> None:
-    def program(torch: Any) -> Any:
-        pointers: list[int] = []
-        kept: list[Any] = []
+def test_what_a_backward_returned_becomes_the_gradient_if_nobody_else_holds_it(torch: Any, returned: str) -> Any:
+    pointers: list[int] = []
+    kept: list[Any] = []
 
-        def keep(t: Any) -> Any:
-            kept.append(t)
-            return t
+    def keep(t: Any) -> Any:
+        kept.append(t)
+        return t
 
-        class F(torch.autograd.Function):
-            @staticmethod
-            def forward(ctx, *args):
-                ctx.save_for_backward(*args)
-                return args[0] * 2
+    class F(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, *args):
+            ctx.save_for_backward(*args)
+            return args[0] * 2
 
-            @staticmethod
-            def backward(ctx, g):
-                grads = RETURNED[returned](keep, ctx, g)
-                pointers.extend(each.data_ptr() for each in grads)
-                return grads + (None,) * (2 - len(grads))
+        @staticmethod
+        def backward(ctx, g):
+            grads = RETURNED[returned](keep, ctx, g)
+            pointers.extend(each.data_ptr() for each in grads)
+            return grads + (None,) * (2 - len(grads))
 
-        leaves = [torch.ones(2, 3, requires_grad=True) for _ in range(2)]
-        seed = torch.ones(2, 3)
-        F.apply(*leaves).backward(seed)
-        grads = [leaf.grad for leaf in leaves if leaf.grad is not None]
-        own = [g.data_ptr() == p for g, p in zip(grads, pointers[: len(grads)], strict=True)]
-        facts = [(g._version, g._is_view(), g.stride(), g.data_ptr() == seed.data_ptr()) for g in grads]
-        places = [g.data_ptr() for g in grads]
-        F.apply(*leaves).backward(seed)
-        after = [
-            (leaf.grad is g, g.data_ptr() == p, g._version)
-            for leaf, g, p in zip(leaves[: len(grads)], grads, places, strict=True)
-        ]
-        return own, facts, after, len(set(places)), grads, seed, [t.sum() for t in kept]
-
-    compare(program)
+    leaves = [torch.ones(2, 3, requires_grad=True) for _ in range(2)]
+    seed = torch.ones(2, 3)
+    F.apply(*leaves).backward(seed)
+    grads = [leaf.grad for leaf in leaves if leaf.grad is not None]
+    own = [g.data_ptr() == p for g, p in zip(grads, pointers[: len(grads)], strict=True)]
+    facts = [(g._version, g._is_view(), g.stride(), g.data_ptr() == seed.data_ptr()) for g in grads]
+    places = [g.data_ptr() for g in grads]
+    F.apply(*leaves).backward(seed)
+    after = [
+        (leaf.grad is g, g.data_ptr() == p, g._version)
+        for leaf, g, p in zip(leaves[: len(grads)], grads, places, strict=True)
+    ]
+    return own, facts, after, len(set(places)), grads, seed, [t.sum() for t in kept]
 
 
 OPERATIONS = entries(
@@ -93,18 +91,15 @@ OPERATIONS = entries(
 
 
 @pytest.mark.parametrize("expression", OPERATIONS)
-def test_how_often_the_gradient_of_an_operation_was_written(expression: str) -> None:
-    def program(torch: Any) -> Any:
-        x, y = torch.ones(2, 3, requires_grad=True), torch.ones(2, 3, requires_grad=True)
-        seen = []
-        for _ in range(2):
-            out = eval(expression, {"torch": torch, "x": x, "y": y})
-            out.backward(torch.ones(tuple(out.shape), dtype=out.dtype))
-            grads = [leaf.grad for leaf in (x, y) if leaf.grad is not None]
-            seen.append([(g._version, g.stride(), g.data_ptr()) for g in grads])
-        return [[(a[0], b[0], a[1], a[2] == b[2]) for a, b in zip(*seen, strict=True)], [g.tolist() for g in grads]]
-
-    compare(program)
+def test_how_often_the_gradient_of_an_operation_was_written(torch: Any, expression: str) -> Any:
+    x, y = torch.ones(2, 3, requires_grad=True), torch.ones(2, 3, requires_grad=True)
+    seen = []
+    for _ in range(2):
+        out = eval(expression, {"torch": torch, "x": x, "y": y})
+        out.backward(torch.ones(tuple(out.shape), dtype=out.dtype))
+        grads = [leaf.grad for leaf in (x, y) if leaf.grad is not None]
+        seen.append([(g._version, g.stride(), g.data_ptr()) for g in grads])
+    return [[(a[0], b[0], a[1], a[2] == b[2]) for a, b in zip(*seen, strict=True)], [g.tolist() for g in grads]]
 
 
 HOOKS = ["none", "tensor", "tensor, kept", "tensor, replaced", "before", "before, kept", "after", "accumulated"]
@@ -112,56 +107,46 @@ HOOKS = ["none", "tensor", "tensor, kept", "tensor, replaced", "before", "before
 
 @pytest.mark.parametrize("how", ["plain", "inputs", "create_graph"])
 @pytest.mark.parametrize("kind", HOOKS)
-def test_which_memory_the_hooks_of_a_leaf_see(kind: str, how: str) -> None:
-    def program(torch: Any) -> Any:
-        class F(torch.autograd.Function):
-            @staticmethod
-            def forward(ctx, x):
-                return x * 2
+def test_which_memory_the_hooks_of_a_leaf_see(torch: Any, kind: str, how: str) -> Any:
+    def backward(ctx, g):
+        grad = g * 2
+        made.append(grad.data_ptr())
+        return grad
 
-            @staticmethod
-            def backward(ctx, g):
-                grad = g * 2
-                made.append(grad.data_ptr())
-                return grad
+    F = function(torch, lambda ctx, x: x * 2, backward)
+    made: list[int] = []
+    kept: list[Any] = []
+    seen: list[Any] = []
 
-        made: list[int] = []
-        kept: list[Any] = []
-        seen: list[Any] = []
+    def keep(given: Any) -> None:
+        kept.append(given)
 
-        def keep(given: Any) -> None:
-            kept.append(given)
-
-        x = torch.ones(2, 3, requires_grad=True)
-        out = F.apply(x)
-        node = out.grad_fn.next_functions[0][0]
-        if kind == "tensor":
-            x.register_hook(lambda g: seen.append(g.data_ptr() == made[-1]))
-        elif kind == "tensor, kept":
-            x.register_hook(keep)
-        elif kind == "tensor, replaced":
-            x.register_hook(lambda g: kept.append(g) or g * 1)
-        elif kind == "before":
-            node.register_prehook(lambda grads: seen.append(grads[0].data_ptr() == made[-1]))
-        elif kind == "before, kept":
-            node.register_prehook(keep)
-        elif kind == "after":
-            node.register_hook(
-                lambda _, grads: seen.append((grads[0].data_ptr() == x.grad.data_ptr(), x.grad._version))
-            )
-        elif kind == "accumulated":
-            x.register_post_accumulate_grad_hook(
-                lambda leaf: seen.append((leaf.grad.data_ptr() == made[-1], leaf.grad._version))
-            )
-        options = {"plain": {}, "inputs": {"inputs": [x]}, "create_graph": {"create_graph": True}}[how]
-        F.apply(x).backward(torch.ones(2, 3), **options)
-        first, place = x.grad, x.grad.data_ptr()
-        seen.append((place == made[-1], first._version))
-        F.apply(x).backward(torch.ones(2, 3), **options)
-        seen.append((x.grad is first, x.grad.data_ptr() == place, x.grad._version))
-        return seen, x.grad, first
-
-    compare(program)
+    x = torch.ones(2, 3, requires_grad=True)
+    out = F.apply(x)
+    node = out.grad_fn.next_functions[0][0]
+    if kind == "tensor":
+        x.register_hook(lambda g: seen.append(g.data_ptr() == made[-1]))
+    elif kind == "tensor, kept":
+        x.register_hook(keep)
+    elif kind == "tensor, replaced":
+        x.register_hook(lambda g: kept.append(g) or g * 1)
+    elif kind == "before":
+        node.register_prehook(lambda grads: seen.append(grads[0].data_ptr() == made[-1]))
+    elif kind == "before, kept":
+        node.register_prehook(keep)
+    elif kind == "after":
+        node.register_hook(lambda _, grads: seen.append((grads[0].data_ptr() == x.grad.data_ptr(), x.grad._version)))
+    elif kind == "accumulated":
+        x.register_post_accumulate_grad_hook(
+            lambda leaf: seen.append((leaf.grad.data_ptr() == made[-1], leaf.grad._version))
+        )
+    options = {"plain": {}, "inputs": {"inputs": [x]}, "create_graph": {"create_graph": True}}[how]
+    F.apply(x).backward(torch.ones(2, 3), **options)
+    first, place = x.grad, x.grad.data_ptr()
+    seen.append((place == made[-1], first._version))
+    F.apply(x).backward(torch.ones(2, 3), **options)
+    seen.append((x.grad is first, x.grad.data_ptr() == place, x.grad._version))
+    return seen, x.grad, first
 
 
 @pytest.mark.parametrize("create_graph", [False, True])
@@ -174,21 +159,17 @@ def test_which_memory_the_hooks_of_a_leaf_see(kind: str, how: str) -> None:
         """
     ),
 )
-def test_a_gradient_lies_in_memory_as_its_leaf_does(leaf: str, create_graph: bool) -> None:
-    def program(torch: Any) -> Any:
-        seen = []
-        for expression in ("x * 2", "x.clone()", "x.reshape(-1)", "x.sum()"):
-            x = eval(leaf, {"torch": torch}).detach().requires_grad_()
-            for _ in range(1 if create_graph else 2):
-                out = eval(expression, {"x": x})
-                out.backward(torch.ones(tuple(out.shape)), create_graph=create_graph)
-                seen.append(x.grad.stride())
-        return seen
-
-    compare(program)
+def test_a_gradient_lies_in_memory_as_its_leaf_does(torch: Any, leaf: str, create_graph: bool) -> Any:
+    seen = []
+    for expression in ("x * 2", "x.clone()", "x.reshape(-1)", "x.sum()"):
+        x = eval(leaf, {"torch": torch}).detach().requires_grad_()
+        for _ in range(1 if create_graph else 2):
+            out = eval(expression, {"x": x})
+            out.backward(torch.ones(tuple(out.shape)), create_graph=create_graph)
+            seen.append(x.grad.stride())
+    return seen
 
 
-@same
 def test_a_leaf_that_is_the_root(torch):
     x = torch.tensor(2.0, requires_grad=True)
     seen = []
@@ -198,7 +179,6 @@ def test_a_leaf_that_is_the_root(torch):
     return seen
 
 
-@same
 def test_a_gradient_of_the_users_own_is_added_to_in_place(torch):
     x = torch.ones(3, requires_grad=True)
     own = torch.full((3,), 5.0)
@@ -271,26 +251,18 @@ REPLACED = {
 
 
 @pytest.mark.parametrize("what", REPLACED)
-def test_a_gradient_has_the_dtype_that_the_data_had_when_it_was_used(what: str) -> None:
-    def program(torch: Any) -> Any:
-        heard: list[Any] = []
+def test_a_gradient_has_the_dtype_that_the_data_had_when_it_was_used(torch: Any, what: str) -> Any:
+    heard: list[Any] = []
 
-        class Twice(torch.autograd.Function):
-            @staticmethod
-            def forward(ctx: Any, x: Any) -> Any:
-                return x * 2
+    def backward(ctx: Any, g: Any) -> Any:
+        heard.append(g)
+        return g * 2
 
-            @staticmethod
-            def backward(ctx: Any, g: Any) -> Any:
-                heard.append(g)
-                return g * 2
-
-        known = {"torch": torch, "grad": torch.autograd.grad, "heard": heard, "Twice": Twice}
-        known["x"] = torch.tensor([1.0, 2.0], requires_grad=True)
-        exec(REPLACED[what], known)
-        return known["seen"]
-
-    compare(program)
+    Twice = function(torch, lambda ctx, x: x * 2, backward, name="Twice")
+    known = {"torch": torch, "grad": torch.autograd.grad, "heard": heard, "Twice": Twice}
+    known["x"] = torch.tensor([1.0, 2.0], requires_grad=True)
+    exec(REPLACED[what], known)
+    return known["seen"]
 
 
 # What a number's gradient is summed from; `w` has two elements.
@@ -302,20 +274,16 @@ x.max() + x.prod() + x.tanh() | ((w * x - 1) ** 2).sum() | ((w * x + x - 1) ** 2
 
 
 @pytest.mark.parametrize("text", entries(NUMBERS))
-def test_the_version_of_a_numbers_gradient(text: str) -> None:
-    def program(torch: Any) -> Any:
-        x = torch.tensor(2.0, requires_grad=True)
-        versions = []
-        for _ in range(2):
-            w = torch.tensor([1.0, 2.0], requires_grad=True)
-            eval(text, {"torch": torch, "x": x, "w": w}).sum().backward()
-            versions += [x.grad._version, w.grad is not None and w.grad._version]
-        return versions, x.grad
-
-    compare(program)
+def test_the_version_of_a_numbers_gradient(torch: Any, text: str) -> Any:
+    x = torch.tensor(2.0, requires_grad=True)
+    versions = []
+    for _ in range(2):
+        w = torch.tensor([1.0, 2.0], requires_grad=True)
+        eval(text, {"torch": torch, "x": x, "w": w}).sum().backward()
+        versions += [x.grad._version, w.grad is not None and w.grad._version]
+    return versions, x.grad
 
 
-@same
 def test_a_hook_after_accumulation_runs_without_gradients(torch):
     x = torch.ones(2, requires_grad=True)
     seen = []

@@ -7,25 +7,17 @@ import warnings
 from typing import Any
 
 import pytest
-from oracle import compare, raised, same, warned
+from functions import function
+from oracle import compare, raised, warned
 
 
 def returning(torch: Any, grads: Any, name: str = "Bad") -> Any:
     """A Function of two arguments whose backward returns what `grads` makes of the gradient."""
 
-    class F(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, y):
-            return x * y
-
-        @staticmethod
-        def backward(ctx, g):
-            return grads(g)
-
+    F = function(torch, lambda ctx, x, y: x * y, lambda ctx, g: grads(g))
     return type(name, (F,), {})
 
 
-@same
 def test_27_1_the_warning(torch: Any) -> Any:
     detect, switch = torch.autograd.detect_anomaly, torch.autograd.set_detect_anomaly
     manager: list[Any] = []
@@ -51,20 +43,16 @@ NAN, INF = float("nan"), float("inf")
 @pytest.mark.parametrize("check_nan", [True, False])
 @pytest.mark.parametrize("first", [1.0, NAN, INF])
 @pytest.mark.parametrize("second", [1.0, NAN])
-def test_27_2_nan(first: float, second: float, check_nan: bool) -> None:
-    def program(torch: Any) -> Any:
-        x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
-        with torch.autograd.set_detect_anomaly(True, check_nan=check_nan):
-            out = returning(torch, lambda g: (g * first, g * second)).apply(x, y).sum()
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                what = raised(out.backward)
-        return what, x.grad, y.grad, torch.is_anomaly_enabled()
-
-    compare(program)
+def test_27_2_nan(torch: Any, first: float, second: float, check_nan: bool) -> Any:
+    x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    with torch.autograd.set_detect_anomaly(True, check_nan=check_nan):
+        out = returning(torch, lambda g: (g * first, g * second)).apply(x, y).sum()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            what = raised(out.backward)
+    return what, x.grad, y.grad, torch.is_anomaly_enabled()
 
 
-@same
 def test_27_2_nan_from_a_built_in_op(torch: Any) -> Any:
     x = torch.tensor([0.0, -1.0], requires_grad=True)
     with torch.autograd.set_detect_anomaly(True), warnings.catch_warnings():
@@ -85,7 +73,6 @@ def told(program: Any) -> Any:
     return [(text.split(". ", 1)[0], re.findall(r"#\s*(line \w+)", text)) for text in texts]
 
 
-@same
 def test_27_3_the_line_of_the_forward(torch: Any) -> Any:
     x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
 
@@ -100,7 +87,6 @@ def test_27_3_the_line_of_the_forward(torch: Any) -> Any:
     return text, seen, x.grad
 
 
-@same
 def test_27_3_the_line_of_a_built_in_op(torch: Any) -> Any:
     x = torch.tensor([-1.0], requires_grad=True)
     seen = []
@@ -111,7 +97,6 @@ def test_27_3_the_line_of_a_built_in_op(torch: Any) -> Any:
     return text, seen
 
 
-@same
 def test_27_3_no_information(torch: Any) -> Any:
     x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
 
@@ -125,7 +110,6 @@ def test_27_3_no_information(torch: Any) -> Any:
     return text, seen
 
 
-@same
 def test_27_3_a_gradient_of_the_wrong_shape(torch: Any) -> Any:
     x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
     seen = []
@@ -135,7 +119,6 @@ def test_27_3_a_gradient_of_the_wrong_shape(torch: Any) -> Any:
     return text, seen
 
 
-@same
 def test_27_3_a_stale_saved_tensor(torch: Any) -> Any:
     x = torch.tensor([1.0], requires_grad=True)
     seen = []
@@ -147,7 +130,6 @@ def test_27_3_a_stale_saved_tensor(torch: Any) -> Any:
     return text, seen
 
 
-@same
 def test_27_3_an_error_of_the_second_backward(torch: Any) -> Any:
     x = torch.tensor([-1.0], requires_grad=True)
     seen = []
@@ -162,46 +144,29 @@ def test_27_3_an_error_of_the_second_backward(torch: Any) -> Any:
 def twice(torch: Any) -> Any:
     """A Function whose backward runs another one, whose own backward fails."""
 
-    class Inner(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 1
+    def fail(ctx, g):
+        raise ValueError("no")
 
-        @staticmethod
-        def backward(ctx, g):
-            raise ValueError("no")
+    def backward(ctx, g):
+        return inner.apply(g * ctx.saved_tensors[0])  # line inner
 
-    class Outer(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x * 1
-
-        @staticmethod
-        def backward(ctx, g):
-            (x,) = ctx.saved_tensors
-            return Inner.apply(g * x)  # line inner
-
-    return Outer
+    inner = function(torch, lambda ctx, x: x * 1, fail, name="Inner")
+    return function(torch, lambda ctx, x: x * 1, backward, saves=True, name="Outer")
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_27_3_what_induced_the_calculation(known: bool) -> None:
-    def program(torch: Any) -> Any:
-        x = torch.ones(2, requires_grad=True)
-        seen = []
-        with torch.autograd.set_detect_anomaly(known):
-            y = twice(torch).apply(x)  # line one
-        with torch.autograd.set_detect_anomaly(True):
-            (g,) = torch.autograd.grad(y.sum(), x, create_graph=True)  # line two
-            text = told(lambda: seen.append(raised(g.sum().backward)))  # line three
-            found = g.grad_fn.metadata["parent_"].name(), list(g.sum().grad_fn.metadata)
-        return text, seen, found
-
-    compare(program)
+def test_27_3_what_induced_the_calculation(torch: Any, known: bool) -> Any:
+    x = torch.ones(2, requires_grad=True)
+    seen = []
+    with torch.autograd.set_detect_anomaly(known):
+        y = twice(torch).apply(x)  # line one
+    with torch.autograd.set_detect_anomaly(True):
+        (g,) = torch.autograd.grad(y.sum(), x, create_graph=True)  # line two
+        text = told(lambda: seen.append(raised(g.sum().backward)))  # line three
+        found = g.grad_fn.metadata["parent_"].name(), list(g.sum().grad_fn.metadata)
+    return text, seen, found
 
 
-@same
 def test_27_3_and_what_induced_that(torch: Any) -> Any:
     x = torch.tensor([2.0], requires_grad=True)
     seen = []
@@ -218,7 +183,6 @@ def test_27_3_and_what_induced_that(torch: Any) -> Any:
     return text, seen
 
 
-@same
 def test_27_3_a_node_made_by_a_hook(torch: Any) -> Any:
     x = torch.ones(2, requires_grad=True)
     made, seen = [], []
@@ -235,7 +199,6 @@ def test_27_3_a_node_made_by_a_hook(torch: Any) -> Any:
     return text, seen
 
 
-@same
 def test_27_3_the_lines_are_in_the_metadata(torch: Any) -> Any:
     x = torch.ones(2, requires_grad=True)
     with torch.autograd.set_detect_anomaly(True):
@@ -249,7 +212,6 @@ def test_27_3_the_lines_are_in_the_metadata(torch: Any) -> Any:
     return [(node.name(), list(node.metadata)) for node in (*nodes, *seen, plain)]
 
 
-@same
 def test_27_3_an_error_at_a_leaf(torch: Any) -> Any:
     def fail(t):
         raise ValueError("no")
@@ -276,7 +238,6 @@ def test_27_3_where_warnings_are_errors_the_original_error_is_raised(capsys: pyt
     compare(program)
 
 
-@same
 def test_nan_is_looked_for_after_the_hooks_and_for_inputs_without_gradient(torch: Any) -> Any:
     x, c = torch.ones(1, requires_grad=True), torch.ones(1)
 

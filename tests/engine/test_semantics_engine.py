@@ -6,15 +6,10 @@ import threading
 from typing import Any
 
 import pytest
-from oracle import compare, entries, names, raised, same
+from functions import function, leaf
+from oracle import compare, entries, names, raised
 
 
-def leaf(torch: Any, *values: float) -> Any:
-    """A leaf that requires grad."""
-    return torch.tensor(list(values) or [1.0, 2.0], requires_grad=True)
-
-
-@same
 def test_31_1_the_order_of_a_mixed_graph(torch: Any) -> None:
     ran = []
 
@@ -39,7 +34,6 @@ def test_31_1_the_order_of_a_mixed_graph(torch: Any) -> None:
     return ran, x.grad, y.grad, z.grad
 
 
-@same
 def test_31_2_a_diamond_of_diamonds(torch: Any) -> None:
     x = leaf(torch)
     y = x
@@ -49,42 +43,30 @@ def test_31_2_a_diamond_of_diamonds(torch: Any) -> None:
     return x.grad
 
 
-@same
 def test_31_3_a_gradient_that_waits_in_several_places(torch: Any) -> None:
     seen = []
 
-    class Fan(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, a, b, c):
-            return a + b + c
+    def backward(ctx, g):
+        seen.append(g)
+        return g, g, g
 
-        @staticmethod
-        def backward(ctx, g):
-            seen.append(g)
-            return g, g, g
-
+    Fan = function(torch, lambda ctx, a, b, c: a + b + c, backward, name="Fan")
     x, y = leaf(torch), leaf(torch)
     a, b = x * 1, y * 1
     (Fan.apply(a, b, a) + a * 10 + b).sum().backward()
     return seen, x.grad, y.grad
 
 
-@same
 def test_31_4_the_users_exception(torch: Any) -> None:
     class Mine(ValueError):
         def __init__(self, text, number):
             super().__init__(text)
             self.number = number
 
-    class Fails(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 1
+    def backward(ctx, g):
+        raise Mine("as it was", 7)
 
-        @staticmethod
-        def backward(ctx, g):
-            raise Mine("as it was", 7)
-
+    Fails = function(torch, lambda ctx, x: x * 1, backward, name="Fails")
     x, y = leaf(torch), leaf(torch)
     try:
         (Fails.apply(x) * y.exp()).sum().backward()
@@ -94,71 +76,53 @@ def test_31_4_the_users_exception(torch: Any) -> None:
     return told, x.grad, torch.is_grad_enabled()
 
 
-@same
 def test_31_5_backward_inside_backward(torch: Any) -> None:
-    class Inner(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x.exp()
+    def backward(ctx, g):
+        told.append(torch.is_grad_enabled())
+        with torch.enable_grad():
+            x = ctx.saved_tensors[0].detach().requires_grad_()
+            x.exp().backward(g)
+        told.append(torch.is_grad_enabled())
+        return x.grad
 
-        @staticmethod
-        def backward(ctx, g):
-            told.append(torch.is_grad_enabled())
-            with torch.enable_grad():
-                x = ctx.saved_tensors[0].detach().requires_grad_()
-                x.exp().backward(g)
-            told.append(torch.is_grad_enabled())
-            return x.grad
-
+    Inner = function(torch, lambda ctx, x: x.exp(), backward, saves=True, name="Inner")
     told: list[bool] = []
     x = leaf(torch)
     (Inner.apply(x) * 2).sum().backward()
     return told, x.grad, torch.is_grad_enabled()
 
 
-@same
 def test_31_5_grad_without_enable_grad_has_nothing_to_differentiate(torch: Any) -> None:
-    class Inner(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x * 1
+    def backward(ctx, g):
+        x = ctx.saved_tensors[0].detach().requires_grad_()
+        return torch.autograd.grad((x * x).sum(), x)[0]
 
-        @staticmethod
-        def backward(ctx, g):
-            x = ctx.saved_tensors[0].detach().requires_grad_()
-            return torch.autograd.grad((x * x).sum(), x)[0]
-
+    Inner = function(torch, lambda ctx, x: x * 1, backward, saves=True, name="Inner")
     return raised(Inner.apply(leaf(torch)).sum().backward), torch.is_grad_enabled()
 
 
 @pytest.mark.parametrize("depth", [3, 60, 120])
-def test_31_5_hundreds_deep(depth: int) -> None:
-    def program(torch: Any) -> Any:
-        class Deep(torch.autograd.Function):
-            @staticmethod
-            def forward(ctx, x, depth):
-                ctx.depth = depth
-                return x * 1
+def test_31_5_hundreds_deep(torch: Any, depth: int) -> Any:
+    class Deep(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, depth):
+            ctx.depth = depth
+            return x * 1
 
-            @staticmethod
-            def backward(ctx, g):
-                if ctx.depth:
-                    with torch.enable_grad():
-                        x = g.detach().requires_grad_()
-                        Deep.apply(x, ctx.depth - 1).sum().backward()
-                    return x.grad + g, None
-                return g * 2, None
+        @staticmethod
+        def backward(ctx, g):
+            if ctx.depth:
+                with torch.enable_grad():
+                    x = g.detach().requires_grad_()
+                    Deep.apply(x, ctx.depth - 1).sum().backward()
+                return x.grad + g, None
+            return g * 2, None
 
-        x = leaf(torch, 1.0)
-        Deep.apply(x, depth).sum().backward()
-        return x.grad
-
-    compare(program)
+    x = leaf(torch, 1.0)
+    Deep.apply(x, depth).sum().backward()
+    return x.grad
 
 
-@same
 def test_31_5_an_error_from_deep_inside(torch: Any) -> None:
     class Deep(torch.autograd.Function):
         @staticmethod
@@ -177,17 +141,12 @@ def test_31_5_an_error_from_deep_inside(torch: Any) -> None:
     return raised(Deep.apply(x, 5).sum().backward), torch.is_grad_enabled(), (x * 2).backward(), x.grad
 
 
-@same
 def test_31_6_backward_runs_in_the_calling_thread(torch: Any) -> None:
-    class Who(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 1
+    def backward(ctx, g):
+        ran.append(threading.current_thread())
+        return g
 
-        @staticmethod
-        def backward(ctx, g):
-            ran.append(threading.current_thread())
-            return g
+    Who = function(torch, lambda ctx, x: x * 1, backward, name="Who")
 
     def work():
         Who.apply(leaf(torch)).sum().backward()
@@ -202,7 +161,6 @@ def test_31_6_backward_runs_in_the_calling_thread(torch: Any) -> None:
     return [one is other for one, other in zip(ran, calling, strict=True)]
 
 
-@same
 def test_31_6_threads_with_graphs_of_their_own(torch: Any) -> None:
     def work(i):
         x = leaf(torch, float(i), 2.0)
@@ -220,7 +178,6 @@ def test_31_6_threads_with_graphs_of_their_own(torch: Any) -> None:
     return [grads[i] for i in range(4)]
 
 
-@same
 def test_31_6_threads_that_share_a_leaf(torch: Any) -> None:
     x = leaf(torch)
 
@@ -236,21 +193,15 @@ def test_31_6_threads_that_share_a_leaf(torch: Any) -> None:
     return x.grad
 
 
-@same
 def test_31_7_callbacks_run_after_everything(torch: Any) -> None:
-    class Calls(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 1
+    def backward(ctx, g):
+        queue = torch.autograd.Variable._execution_engine.queue_callback
+        queue(lambda: told.append(("one", x.grad)))
+        queue(lambda: told.append(("two", y.grad)))
+        told.append(("node", x.grad, y.grad))
+        return g
 
-        @staticmethod
-        def backward(ctx, g):
-            queue = torch.autograd.Variable._execution_engine.queue_callback
-            queue(lambda: told.append(("one", x.grad)))
-            queue(lambda: told.append(("two", y.grad)))
-            told.append(("node", x.grad, y.grad))
-            return g
-
+    Calls = function(torch, lambda ctx, x: x * 1, backward, name="Calls")
     told: list[Any] = []
     x, y = leaf(torch), leaf(torch)
     (Calls.apply(x) * y).sum().backward()
@@ -281,7 +232,6 @@ def test_31_8_ties_and_kinks(text: str) -> None:
     compare(derived, text)
 
 
-@same
 def test_a_callback_that_asks_for_another(torch):
     engine, seen = torch.autograd.Variable._execution_engine, []
     x = torch.ones(2, requires_grad=True)

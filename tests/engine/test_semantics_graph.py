@@ -6,19 +6,11 @@ import copy
 from typing import Any
 
 import pytest
-from oracle import chain, compare, raised, same
+from functions import function
+from oracle import chain, raised
 
 
-@same
 def test_24_1_sequence_numbers(torch: Any) -> Any:
-    class F(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            y = x * 2
-            with torch.enable_grad():
-                y = x.detach().requires_grad_() * 3
-            return y.detach() + x
-
     x = torch.ones(2, requires_grad=True)
     first = (x * 2).grad_fn._sequence_nr()
     made = [x.exp(), x.view(2, 1), x.sum(), x.detach() * 2, x + 1]
@@ -28,20 +20,14 @@ def test_24_1_sequence_numbers(torch: Any) -> Any:
     return [m.grad_fn and m.grad_fn._sequence_nr() - first for m in made]
 
 
-@same
 def test_24_1_ops_inside_forward_use_none(torch: Any) -> Any:
-    class F(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return (x * 2).exp() + 1
-
+    F = function(torch, lambda ctx, x: (x * 2).exp() + 1)
     x = torch.ones(2, requires_grad=True)
     first, second, third = x * 1, F.apply(x), x * 2
     start = first.grad_fn._sequence_nr()
     return second.grad_fn._sequence_nr() - start, third.grad_fn._sequence_nr() - start
 
 
-@same
 def test_24_1_written_tensors_and_their_views(torch: Any) -> Any:
     x = torch.ones(3, requires_grad=True)
     base = x * 1
@@ -53,7 +39,6 @@ def test_24_1_written_tensors_and_their_views(torch: Any) -> Any:
     return [t.grad_fn._sequence_nr() - start for t in (other, base, view, x.exp())]
 
 
-@same
 def test_24_1_an_operation_is_numbered_before_the_views_it_makes_anew(torch: Any) -> Any:
     base = torch.ones(3, dtype=torch.float64, requires_grad=True) * 1
     start = base.grad_fn._sequence_nr()
@@ -63,7 +48,6 @@ def test_24_1_an_operation_is_numbered_before_the_views_it_makes_anew(torch: Any
     return [[n._sequence_nr() - start for n in (o.grad_fn, o.grad_fn.next_functions[0][0])] for o in outs[:3]]
 
 
-@same
 def test_24_2_a_non_leaf_keeps_its_flag(torch: Any) -> Any:
     y = torch.ones(1, requires_grad=True) * 2
     view = torch.ones(2, requires_grad=True)[:1]
@@ -77,7 +61,6 @@ def test_24_2_a_non_leaf_keeps_its_flag(torch: Any) -> Any:
     )
 
 
-@same
 def test_24_3_integers_cannot_require_gradients(torch: Any) -> Any:
     x, b = torch.tensor([1, 2]), torch.tensor([True])
     return (
@@ -90,7 +73,6 @@ def test_24_3_integers_cannot_require_gradients(torch: Any) -> Any:
     )
 
 
-@same
 def test_24_4_turned_off_after_the_forward(torch: Any) -> Any:
     x, y = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
     out = (x * y).sum()
@@ -99,7 +81,6 @@ def test_24_4_turned_off_after_the_forward(torch: Any) -> Any:
     return x.grad, y.grad, chain(out.grad_fn)
 
 
-@same
 def test_24_4_turned_on_after_the_forward(torch: Any) -> Any:
     x, y = torch.ones(1), torch.ones(1, requires_grad=True)
     out = x * y
@@ -108,28 +89,19 @@ def test_24_4_turned_on_after_the_forward(torch: Any) -> Any:
     return x.grad, y.grad, chain(out.grad_fn)
 
 
-@same
 def test_24_5_the_gradient_edge(torch: Any) -> Any:
     get = torch.autograd.graph.get_gradient_edge
     x = torch.ones(2, requires_grad=True)
     y = x * 2
     values, _ = x.max(0)
     edge, leaf = get(y), get(x)
-    return (
-        edge.node is y.grad_fn,
-        edge.output_nr,
-        leaf.node.name(),
-        get(values).output_nr,
-        edge[:2] == (y.grad_fn, 0),
-    )
+    return (edge.node is y.grad_fn, edge.output_nr, leaf.node.name(), get(values).output_nr, edge[:2] == (y.grad_fn, 0))
 
 
-@same
 def test_24_5_no_edge_without_gradients(torch: Any) -> Any:
     return raised(torch.autograd.graph.get_gradient_edge, torch.ones(1))
 
 
-@same
 def test_24_5_an_edge_as_input_of_grad(torch: Any) -> Any:
     get = torch.autograd.graph.get_gradient_edge
     x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -139,7 +111,6 @@ def test_24_5_an_edge_as_input_of_grad(torch: Any) -> Any:
     return before, torch.autograd.grad(out, get(x))
 
 
-@same
 def test_24_5_an_edge_as_output(torch: Any) -> Any:
     get = torch.autograd.graph.get_gradient_edge
     x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -151,7 +122,6 @@ def test_24_5_an_edge_as_output(torch: Any) -> Any:
     return g, h, x.grad
 
 
-@same
 def test_24_5_an_edge_among_the_inputs_of_backward(torch: Any) -> Any:
     get = torch.autograd.graph.get_gradient_edge
     x, y = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
@@ -159,7 +129,6 @@ def test_24_5_an_edge_among_the_inputs_of_backward(torch: Any) -> Any:
     return x.grad, y.grad
 
 
-@same
 def test_24_5_the_version_before_a_write(torch: Any) -> Any:
     get = torch.autograd.graph.get_gradient_edge
     x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -170,13 +139,11 @@ def test_24_5_the_version_before_a_write(torch: Any) -> Any:
     return torch.autograd.grad(out, [edge, y, x], retain_graph=True)
 
 
-@same
 def test_24_5_an_edge_keeps_the_graph_alive(torch: Any) -> Any:
     edge = torch.autograd.graph.get_gradient_edge(torch.tensor([3.0], requires_grad=True).exp() * 2)
     return chain(edge.node), edge.node.next_functions[0][0](torch.ones(1))
 
 
-@same
 def test_24_6_deepcopy_of_leaves(torch: Any) -> Any:
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     (x * 3).sum().backward()
@@ -187,24 +154,13 @@ def test_24_6_deepcopy_of_leaves(torch: Any) -> Any:
 
 
 @pytest.mark.parametrize("custom", [True, False])
-def test_24_7_depth(custom: bool) -> None:
-    def program(torch: Any) -> Any:
-        class F(torch.autograd.Function):
-            @staticmethod
-            def forward(ctx, x):
-                return x + 1
-
-            @staticmethod
-            def backward(ctx, g):
-                return g
-
-        x = torch.zeros(1, requires_grad=True)
-        y = x
-        for _ in range(5_000):
-            y = F.apply(y) if custom else y + 1
-        y.backward()
-        result = y, x.grad
-        del y
-        return result
-
-    compare(program)
+def test_24_7_depth(torch: Any, custom: bool) -> Any:
+    F = function(torch, lambda ctx, x: x + 1, lambda ctx, g: g)
+    x = torch.zeros(1, requires_grad=True)
+    y = x
+    for _ in range(5_000):
+        y = F.apply(y) if custom else y + 1
+    y.backward()
+    result = y, x.grad
+    del y
+    return result

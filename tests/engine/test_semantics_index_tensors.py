@@ -110,59 +110,44 @@ def test_22_9_read_by_name(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in CALLS if name != "masked_select"])
-def test_15_11_the_graph_of_a_gradient(name: str) -> None:
-    def program(torch: Any) -> Any:
-        x, *others = given(torch)
-        out = CALLS[name](torch, x, *others)
-        (g,) = torch.autograd.grad((out * out).sum(), x, create_graph=True)
-        return g, chain(g.grad_fn), torch.autograd.grad(g.sum(), x)
-
-    compare(program)
+def test_15_11_the_graph_of_a_gradient(torch: Any, name: str) -> Any:
+    x, *others = given(torch)
+    out = CALLS[name](torch, x, *others)
+    (g,) = torch.autograd.grad((out * out).sum(), x, create_graph=True)
+    return g, chain(g.grad_fn), torch.autograd.grad(g.sum(), x)
 
 
 @pytest.mark.parametrize("name", ["x[i]", "x[:, i]", "x[i, i]", "index_put_"])
-def test_22_8_hooks_on_one_index(name: str) -> None:
-    def program(torch: Any) -> Any:
-        x, *others = given(torch)
-        out = CALLS[name](torch, x, *others)
-        raw, seen = out.grad_fn._raw_saved_indices, []
+def test_22_8_hooks_on_one_index(torch: Any, name: str) -> Any:
+    x, *others = given(torch)
+    out = CALLS[name](torch, x, *others)
+    raw, seen = out.grad_fn._raw_saved_indices, []
 
-        def note(t):
-            seen.append(t)
-            return t
+    def note(t):
+        seen.append(t)
+        return t
 
-        told = [raised(handle.register_hooks, note, note) for handle in raw]
-        again = [raised(handle.register_hooks, note, note) for handle in raw]
-        out.sum().backward()
-        return told, again, seen, raised(lambda: out.grad_fn._raw_saved_indices), x.grad
-
-    compare(program)
+    told = [raised(handle.register_hooks, note, note) for handle in raw]
+    again = [raised(handle.register_hooks, note, note) for handle in raw]
+    out.sum().backward()
+    return told, again, seen, raised(lambda: out.grad_fn._raw_saved_indices), x.grad
 
 
 @pytest.mark.parametrize("index", [[2, 0], (slice(None), [1, 0]), [True, False], (None, [1]), ([0], None)], ids=str)
-def test_22_9_indices_that_are_no_tensors(index: Any) -> None:
-    def program(torch: Any) -> Any:
-        a = torch.arange(6.0).reshape(2, 3).T.contiguous() if index == [2, 0] else torch.arange(6.0).reshape(2, 3)
-        out = a.requires_grad_()[index]
-        return out, out.grad_fn._saved_indices, out.grad_fn._saved_self_sym_sizes
-
-    compare(program)
+def test_22_9_indices_that_are_no_tensors(torch: Any, index: Any) -> Any:
+    a = torch.arange(6.0).reshape(2, 3).T.contiguous() if index == [2, 0] else torch.arange(6.0).reshape(2, 3)
+    out = a.requires_grad_()[index]
+    return out, out.grad_fn._saved_indices, out.grad_fn._saved_self_sym_sizes
 
 
-def test_22_9_what_was_found_on_the_way_is_nobody_s() -> None:
-    def program(torch: Any) -> Any:
-        x = torch.ones(2, requires_grad=True)
-        nodes = torch.cat([x, x]).grad_fn, x.to(torch.float64).grad_fn
-        return [raised(getattr, node, f"_saved_{name}") for node, name in zip(nodes, ("sizes", "source"), strict=True)]
-
-    compare(program)
+def test_22_9_what_was_found_on_the_way_is_nobody_s(torch: Any) -> Any:
+    x = torch.ones(2, requires_grad=True)
+    nodes = torch.cat([x, x]).grad_fn, x.to(torch.float64).grad_fn
+    return [raised(getattr, node, f"_saved_{name}") for node, name in zip(nodes, ("sizes", "source"), strict=True)]
 
 
-def test_1_17_an_index_made_in_inference_mode() -> None:
-    def program(torch: Any) -> Any:
-        x, *_ = given(torch)
-        with torch.inference_mode():
-            i = torch.tensor([0, 1])
-        return raised(lambda: x[i]), raised(x.gather, 0, i), x.detach()[i]
-
-    compare(program)
+def test_1_17_an_index_made_in_inference_mode(torch: Any) -> Any:
+    x, *_ = given(torch)
+    with torch.inference_mode():
+        i = torch.tensor([0, 1])
+    return raised(lambda: x[i]), raised(x.gather, 0, i), x.detach()[i]

@@ -5,136 +5,121 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from oracle import compare, raised, same
+from functions import function
+from oracle import raised
 
 MODES = ("no_grad", "enable_grad", "inference_mode")
 
 
 @pytest.mark.parametrize("name", MODES)
-def test_26_1_each_form(name: str) -> None:
-    def program(torch: Any) -> Any:
-        mode = getattr(torch, name)
-        seen: list[Any] = []
+def test_26_1_each_form(torch: Any, name: str) -> Any:
+    mode = getattr(torch, name)
+    seen: list[Any] = []
 
-        def body(x: int, y: int = 2) -> int:
-            """Says what it sees."""
-            seen.append((torch.is_grad_enabled(), torch.is_inference_mode_enabled()))
-            return x + y
+    def body(x: int, y: int = 2) -> int:
+        """Says what it sees."""
+        seen.append((torch.is_grad_enabled(), torch.is_inference_mode_enabled()))
+        return x + y
 
-        bare, called = mode(body), mode()(body)
-        with torch.no_grad():
-            with mode():
-                body(0)
-            seen += [body(0), bare(1), called(1, y=5), bare.__name__, bare.__doc__]
+    bare, called = mode(body), mode()(body)
+    with torch.no_grad():
         with mode():
             body(0)
-        return seen, bare(1), body(0)
-
-    compare(program)
+        seen += [body(0), bare(1), called(1, y=5), bare.__name__, bare.__doc__]
+    with mode():
+        body(0)
+    return seen, bare(1), body(0)
 
 
 @pytest.mark.parametrize("on", [True, False])
-def test_26_1_inference_mode_with_an_argument(on: bool) -> None:
-    def program(torch: Any) -> Any:
-        seen = []
+def test_26_1_inference_mode_with_an_argument(torch: Any, on: bool) -> Any:
+    seen = []
 
-        def note():
-            seen.append((torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.ones(1).is_inference()))
+    def note():
+        seen.append((torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.ones(1).is_inference()))
 
-        with torch.inference_mode(on):
-            note()
-            with torch.inference_mode(not on):
-                note()
-            with torch.enable_grad():
-                note()
-                x = torch.ones(2, requires_grad=True)
-                results = x * 2, x.sum(), x[:1], x.clone().mul_(2), torch.cat([x, x])
+    with torch.inference_mode(on):
         note()
-        return seen, results
-
-    compare(program)
+        with torch.inference_mode(not on):
+            note()
+        with torch.enable_grad():
+            note()
+            x = torch.ones(2, requires_grad=True)
+            results = x * 2, x.sum(), x[:1], x.clone().mul_(2), torch.cat([x, x])
+    note()
+    return seen, results
 
 
 @pytest.mark.parametrize("name", MODES)
 @pytest.mark.parametrize("how", ["next", "send", "throw", "close", "return"])
-def test_26_2_generators(name: str, how: str) -> None:
-    def program(torch: Any) -> Any:
-        seen: list[Any] = []
+def test_26_2_generators(torch: Any, name: str, how: str) -> Any:
+    seen: list[Any] = []
 
-        def note(where):
-            seen.append((where, torch.is_grad_enabled(), torch.is_inference_mode_enabled()))
+    def note(where):
+        seen.append((where, torch.is_grad_enabled(), torch.is_inference_mode_enabled()))
 
-        @getattr(torch, name)()
-        def body():
-            note("begin")
-            try:
-                for i in range(3):
-                    try:
-                        seen.append((yield i))
-                    except KeyError as error:
-                        note(f"caught {error}")
-                    note("body")
-            finally:
-                note("finally")
-            return "result"
+    @getattr(torch, name)()
+    def body():
+        note("begin")
+        try:
+            for i in range(3):
+                try:
+                    seen.append((yield i))
+                except KeyError as error:
+                    note(f"caught {error}")
+                note("body")
+        finally:
+            note("finally")
+        return "result"
 
-        with torch.set_grad_enabled(name != "enable_grad"):
-            running = body()
-            note("made")
+    with torch.set_grad_enabled(name != "enable_grad"):
+        running = body()
+        note("made")
+        seen.append(next(running))
+        note("outside")
+        if how == "next":
             seen.append(next(running))
+        elif how == "send":
+            seen.append(running.send("sent"))
+        elif how == "throw":
+            seen.append(running.throw(KeyError("thrown")))
             note("outside")
-            if how == "next":
-                seen.append(next(running))
-            elif how == "send":
-                seen.append(running.send("sent"))
-            elif how == "throw":
-                seen.append(running.throw(KeyError("thrown")))
-                note("outside")
-                seen.append(raised(running.throw, ValueError("out")))
-            elif how == "close":
-                seen.append(running.close())
-            else:
-                seen += list(running)
-            note("end")
-        return seen
-
-    compare(program)
+            seen.append(raised(running.throw, ValueError("out")))
+        elif how == "close":
+            seen.append(running.close())
+        else:
+            seen += list(running)
+        note("end")
+    return seen
 
 
 @pytest.mark.parametrize("name", MODES)
-def test_26_3_classes(name: str) -> None:
-    def program(torch: Any) -> Any:
-        seen = []
+def test_26_3_classes(torch: Any, name: str) -> Any:
+    seen = []
 
-        @getattr(torch, name)()
-        class Holder:
-            def __init__(self, *args: int, **kwargs: int) -> None:
-                seen.append((torch.is_grad_enabled(), torch.is_inference_mode_enabled(), args, kwargs))
+    @getattr(torch, name)()
+    class Holder:
+        def __init__(self, *args: int, **kwargs: int) -> None:
+            seen.append((torch.is_grad_enabled(), torch.is_inference_mode_enabled(), args, kwargs))
 
-            def method(self):
-                return torch.is_grad_enabled(), torch.is_inference_mode_enabled()
+        def method(self):
+            return torch.is_grad_enabled(), torch.is_inference_mode_enabled()
 
-        held = Holder(1, b=2)
-        return held.method(), seen, Holder.__name__, isinstance(Holder, type), type(held).__name__
-
-    compare(program)
+    held = Holder(1, b=2)
+    return held.method(), seen, Holder.__name__, isinstance(Holder, type), type(held).__name__
 
 
 @pytest.mark.parametrize("name", ["no_grad", "inference_mode"])
-def test_26_5_requires_grad_inside(name: str) -> None:
-    def program(torch: Any) -> Any:
-        x = torch.ones(2, requires_grad=True)
-        with getattr(torch, name)():
-            made = torch.tensor([1.0], requires_grad=True), torch.zeros(1).requires_grad_()
-            x.add_(1)
-            x[0] = 5.0
-            results = x * 2, x.sum(), made[0] * 3, x[:1]
-        return made, x, x._version, results, [r.is_inference() for r in (*made, *results, x)]
-
-    compare(program)
+def test_26_5_requires_grad_inside(torch: Any, name: str) -> Any:
+    x = torch.ones(2, requires_grad=True)
+    with getattr(torch, name)():
+        made = torch.tensor([1.0], requires_grad=True), torch.zeros(1).requires_grad_()
+        x.add_(1)
+        x[0] = 5.0
+        results = x * 2, x.sum(), made[0] * 3, x[:1]
+    return made, x, x._version, results, [r.is_inference() for r in (*made, *results, x)]
 
 
-@same
 def test_26_7_inference_tensors(torch: Any) -> Any:
     with torch.inference_mode():
         t = torch.tensor([1.0, 2.0])
@@ -157,7 +142,6 @@ def test_26_7_inference_tensors(torch: Any) -> Any:
 
 
 # PyTorch has written into the tensor when it refuses the write; the workbench refuses first, so values differ after it.
-@same
 def test_26_7_writing_into_an_inference_tensor(torch: Any) -> Any:
     with torch.inference_mode():
         t = torch.tensor([1.0, 2.0])
@@ -168,7 +152,6 @@ def test_26_7_writing_into_an_inference_tensor(torch: Any) -> Any:
     return refused
 
 
-@same
 def test_26_7_a_clone_is_normal(torch: Any) -> Any:
     with torch.inference_mode():
         t = torch.tensor([1.0, 2.0])
@@ -181,21 +164,18 @@ def test_26_7_a_clone_is_normal(torch: Any) -> Any:
     return clone.is_inference(), clone._version - before, x.grad, clone.requires_grad_().is_leaf
 
 
-@same
 def test_26_7_saved_by_a_function(torch: Any) -> Any:
-    class F(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, t):
-            ctx.save_for_backward(t)
-            return x * t
+    def forward(ctx, x, t):
+        ctx.save_for_backward(t)
+        return x * t
 
+    F = function(torch, forward)
     with torch.inference_mode():
         t = torch.tensor([1.0, 2.0])
         inside = F.apply(torch.ones(2, requires_grad=True), t)
     return inside.requires_grad, inside, raised(F.apply, torch.ones(2, requires_grad=True), t)
 
 
-@same
 def test_26_8_views_of_normal_tensors(torch: Any) -> Any:
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     y, plain = x * 1, torch.zeros(3)
@@ -209,7 +189,6 @@ def test_26_8_views_of_normal_tensors(torch: Any) -> Any:
     return versions, facts, y, plain, raised(views[1].add_, 1), raised(views[0].add_, 1), plain._version
 
 
-@same
 def test_26_9_data_that_becomes_an_inference_tensor(torch: Any) -> Any:
     x = torch.tensor([3.0, 4.0], requires_grad=True)
     before = (x * x).sum()
@@ -225,14 +204,12 @@ def test_26_9_data_that_becomes_an_inference_tensor(torch: Any) -> Any:
     )
 
 
-@same
 def test_9_6_data_of_integers(torch: Any) -> Any:
     x, plain = torch.tensor([3.0, 4.0], requires_grad=True), torch.zeros(2)
     plain.data = torch.tensor([1, 2])
     return raised(setattr, x, "data", torch.tensor([1])), x, plain, raised(setattr, x, "data", torch.tensor([True]))
 
 
-@same
 def test_26_10_edges_of_leaves(torch: Any) -> Any:
     graph, x = torch.autograd.graph, torch.tensor([3.0, 4.0], requires_grad=True)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from oracle import raised, same, warned
+from functions import function
+from oracle import raised, warned
 
 
-@same
 def test_26_1_as_context(torch: Any) -> None:
     told = [torch.is_grad_enabled()]
     with torch.no_grad():
@@ -22,7 +22,6 @@ def test_26_1_as_context(torch: Any) -> None:
     return told, torch.is_grad_enabled()
 
 
-@same
 def test_26_1_as_decorators(torch: Any) -> None:
     @torch.no_grad()
     def one(a, b=2):
@@ -51,7 +50,6 @@ def test_26_1_as_decorators(torch: Any) -> None:
     return one(1), one(1, b=3), two(), three(), four(), five(), after, inside, one.__name__, one.__doc__
 
 
-@same
 def test_26_1_set_grad_enabled_acts_at_once(torch: Any) -> None:
     told = []
     torch.set_grad_enabled(False)
@@ -67,7 +65,6 @@ def test_26_1_set_grad_enabled_acts_at_once(torch: Any) -> None:
     return told
 
 
-@same
 def test_26_1_exceptions_restore_the_mode(torch: Any) -> None:
     @torch.no_grad()
     def fails():
@@ -82,7 +79,6 @@ def test_26_1_exceptions_restore_the_mode(torch: Any) -> None:
     return told
 
 
-@same
 def test_26_1_one_object_entered_again(torch: Any) -> None:
     mode = torch.no_grad()
     told = []
@@ -94,7 +90,6 @@ def test_26_1_one_object_entered_again(torch: Any) -> None:
     return told, torch.is_grad_enabled()
 
 
-@same
 def test_26_2_generators_switch_at_every_yield(torch: Any) -> None:
     @torch.no_grad()
     def numbers(n):
@@ -121,7 +116,6 @@ def test_26_2_generators_switch_at_every_yield(torch: Any) -> None:
     return inside, outside
 
 
-@same
 def test_26_2_throwing_into_a_generator(torch: Any) -> None:
     @torch.no_grad()
     def stubborn():
@@ -146,7 +140,6 @@ def test_26_2_throwing_into_a_generator(torch: Any) -> None:
     return told, torch.is_grad_enabled()
 
 
-@same
 def test_26_3_classes(torch: Any) -> None:
     class Layer:
         def __init__(self):
@@ -159,7 +152,6 @@ def test_26_3_classes(torch: Any) -> None:
     return told
 
 
-@same
 def test_26_4_each_thread_has_its_own_mode(torch: Any) -> None:
     told = []
 
@@ -176,7 +168,6 @@ def test_26_4_each_thread_has_its_own_mode(torch: Any) -> None:
     return told, torch.is_grad_enabled(), (torch.ones(2, requires_grad=True) * 2).requires_grad
 
 
-@same
 def test_26_4_a_thread_off_does_not_hinder_another(torch: Any) -> None:
     off, done = threading.Event(), threading.Event()
 
@@ -196,7 +187,6 @@ def test_26_4_a_thread_off_does_not_hinder_another(torch: Any) -> None:
     return y, x.grad
 
 
-@same
 def test_26_5_under_no_grad(torch: Any) -> None:
     with torch.no_grad():
         made = (
@@ -210,34 +200,23 @@ def test_26_5_under_no_grad(torch: Any) -> None:
     return made, results, made[0] * 2
 
 
-@same
 def test_26_6_numpy(torch: Any) -> None:
     x = torch.ones(2, requires_grad=True)
     told = [raised(x.numpy), raised((x * 2).numpy), x.detach().numpy().tolist()]
     with torch.no_grad():
         told += [x.numpy().tolist(), (x * 2).numpy().tolist()]
 
-    class F(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return torch.tensor(x.numpy() * 3)
-
-        @staticmethod
-        def backward(ctx, g):
-            return torch.tensor(g.numpy() * 3)
-
+    F = function(torch, lambda ctx, x: torch.tensor(x.numpy() * 3), lambda ctx, g: torch.tensor(g.numpy() * 3))
     y = F.apply(x)
     y.sum().backward()
     return told, y, x.grad
 
 
-@same
 def test_how_set_grad_enabled_is_printed(torch):
     with torch.enable_grad():
         return repr(torch.set_grad_enabled(False)), str(torch.set_grad_enabled(mode=True))
 
 
-@same
 def test_a_function_leaves_the_modes_as_it_found_them(torch: Any) -> Any:
     def forward(ctx, x, how):
         how()

@@ -5,39 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from oracle import compare, entries, raised, same
-
-
-def two(torch: Any) -> Any:
-    """A Function with two inputs and two outputs."""
-
-    class Two(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, y):
-            ctx.set_materialize_grads(False)
-            return x * 2, y * 3
-
-        @staticmethod
-        def backward(ctx, a, b):
-            return None if a is None else a * 2, None if b is None else b * 3
-
-    return Two
+from functions import function, two
+from oracle import entries, raised
 
 
 @pytest.mark.parametrize("used", ["both", "first", "second"])
-def test_23_1_a_pre_hook_gets_a_tuple(used: str) -> None:
-    def program(torch: Any) -> Any:
-        seen: list[Any] = []
-        x, y = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
-        a, b = two(torch).apply(x, y)
-        a.grad_fn.register_prehook(lambda grads: seen.append((type(grads).__name__, grads)))
-        {"both": a + b, "first": a, "second": b}[used].backward()
-        return seen, x.grad, y.grad
-
-    compare(program)
+def test_23_1_a_pre_hook_gets_a_tuple(torch: Any, used: str) -> Any:
+    seen: list[Any] = []
+    x, y = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
+    a, b = two(torch).apply(x, y)
+    a.grad_fn.register_prehook(lambda grads: seen.append((type(grads).__name__, grads)))
+    {"both": a + b, "first": a, "second": b}[used].backward()
+    return seen, x.grad, y.grad
 
 
-@same
 def test_23_1_a_pre_hook_replaces(torch: Any) -> Any:
     x, y = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
     a, b = two(torch).apply(x, y)
@@ -65,22 +46,18 @@ RETURNS = {
 
 @pytest.mark.parametrize("returned", RETURNS)
 @pytest.mark.parametrize("pre", [True, False])
-def test_23_1_and_23_2_what_node_hooks_may_return(returned: str, pre: bool) -> None:
-    def program(torch: Any) -> Any:
-        x = torch.ones(2, requires_grad=True)
-        out = x.exp()
-        node = out.grad_fn
+def test_23_1_and_23_2_what_node_hooks_may_return(torch: Any, returned: str, pre: bool) -> Any:
+    x = torch.ones(2, requires_grad=True)
+    out = x.exp()
+    node = out.grad_fn
 
-        def named(*grads):
-            return RETURNS[returned](grads[0][0])
+    def named(*grads):
+        return RETURNS[returned](grads[0][0])
 
-        (node.register_prehook if pre else node.register_hook)(named)
-        return raised(out.sum().backward), x.grad
-
-    compare(program)
+    (node.register_prehook if pre else node.register_hook)(named)
+    return raised(out.sum().backward), x.grad
 
 
-@same
 def test_23_2_a_post_hook_sees_both_sides(torch: Any) -> Any:
     seen: list[Any] = []
     x, y = torch.tensor([2.0], requires_grad=True), torch.tensor([3.0], requires_grad=True)
@@ -92,7 +69,6 @@ def test_23_2_a_post_hook_sees_both_sides(torch: Any) -> Any:
     return seen, x.grad, y.grad
 
 
-@same
 def test_23_2_on_an_accumulator(torch: Any) -> Any:
     seen: list[Any] = []
     x = torch.tensor([2.0], requires_grad=True)
@@ -104,7 +80,6 @@ def test_23_2_on_an_accumulator(torch: Any) -> Any:
     return seen, x.grad
 
 
-@same
 def test_23_3_in_order_of_registration(torch: Any) -> Any:
     seen: list[Any] = []
 
@@ -127,40 +102,36 @@ def test_23_3_in_order_of_registration(torch: Any) -> Any:
 
 @pytest.mark.parametrize("kind", ["tensor", "pre", "post", "post accumulate"])
 @pytest.mark.parametrize("leaf", [True, False])
-def test_23_3_removal_during_backward(kind: str, leaf: bool) -> None:
-    def program(torch: Any) -> Any:
-        seen: list[Any] = []
-        handles: list[Any] = []
-        x = torch.tensor([2.0], requires_grad=True)
-        out = x.exp() * 2
-        t = x if leaf else out.grad_fn.next_functions[0][0]
-        node = out.grad_fn.next_functions[0][0].next_functions[0][0] if leaf else t
+def test_23_3_removal_during_backward(torch: Any, kind: str, leaf: bool) -> Any:
+    seen: list[Any] = []
+    handles: list[Any] = []
+    x = torch.tensor([2.0], requires_grad=True)
+    out = x.exp() * 2
+    t = x if leaf else out.grad_fn.next_functions[0][0]
+    node = out.grad_fn.next_functions[0][0].next_functions[0][0] if leaf else t
 
-        def removing(*grads):
-            seen.append("removing")
-            for handle in handles:
-                handle.remove()
+    def removing(*grads):
+        seen.append("removing")
+        for handle in handles:
+            handle.remove()
 
-        def removed(*grads):
-            seen.append("removed")
+    def removed(*grads):
+        seen.append("removed")
 
-        if kind == "tensor":
-            t = x if leaf else x.exp()
-            out = t * 2
-            register = t.register_hook
-        elif kind == "post accumulate":
-            register = x.register_post_accumulate_grad_hook
-        else:
-            register = node.register_prehook if kind == "pre" else node.register_hook
-        handles += [register(removing), register(removed)]
-        register(lambda *g: seen.append("kept"))
-        out.backward()
-        return seen
-
-    compare(program)
+    if kind == "tensor":
+        t = x if leaf else x.exp()
+        out = t * 2
+        register = t.register_hook
+    elif kind == "post accumulate":
+        register = x.register_post_accumulate_grad_hook
+    else:
+        register = node.register_prehook if kind == "pre" else node.register_hook
+    handles += [register(removing), register(removed)]
+    register(lambda *g: seen.append("kept"))
+    out.backward()
+    return seen
 
 
-@same
 def test_23_3_removal_of_a_later_node_s_hook(torch: Any) -> Any:
     seen: list[Any] = []
     x = torch.tensor([2.0], requires_grad=True)
@@ -173,21 +144,15 @@ def test_23_3_removal_of_a_later_node_s_hook(torch: Any) -> Any:
     return seen
 
 
-@same
 def test_23_4_on_ctx_in_forward(torch: Any) -> Any:
     seen: list[Any] = []
 
-    class F(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.register_hook(lambda ins, outs: seen.append(("post", ins, outs)))
-            ctx.register_prehook(lambda grads: seen.append(("pre", grads)))
-            return x * 2
+    def forward(ctx, x):
+        ctx.register_hook(lambda ins, outs: seen.append(("post", ins, outs)))
+        ctx.register_prehook(lambda grads: seen.append(("pre", grads)))
+        return x * 2
 
-        @staticmethod
-        def backward(ctx, g):
-            return g * 2
-
+    F = function(torch, forward, lambda ctx, g: g * 2)
     x = torch.ones(1, requires_grad=True)
     F.apply(x).backward()
     return seen
@@ -195,39 +160,35 @@ def test_23_4_on_ctx_in_forward(torch: Any) -> Any:
 
 @pytest.mark.parametrize("leaf", [True, False])
 @pytest.mark.parametrize("how", ["backward", "grad", "inputs"])
-def test_23_5_and_23_6_the_order_on_one_tensor(leaf: bool, how: str) -> None:
-    def program(torch: Any) -> Any:
-        seen: list[Any] = []
-        x = torch.tensor([2.0], requires_grad=True)
-        t = x if leaf else x.exp()
-        node = torch.autograd.graph.get_gradient_edge(t).node
+def test_23_5_and_23_6_the_order_on_one_tensor(torch: Any, leaf: bool, how: str) -> Any:
+    seen: list[Any] = []
+    x = torch.tensor([2.0], requires_grad=True)
+    t = x if leaf else x.exp()
+    node = torch.autograd.graph.get_gradient_edge(t).node
 
-        def note(what):
-            return lambda *grads: seen.append((what, grads, t.grad if leaf or t.retains_grad else None))
+    def note(what):
+        return lambda *grads: seen.append((what, grads, t.grad if leaf or t.retains_grad else None))
 
-        node.register_hook(note("post"))
-        node.register_prehook(note("pre"))
-        if leaf:
-            t.register_post_accumulate_grad_hook(note("accumulated"))
-        else:
-            t.retain_grad()
-        t.register_hook(note("first"))
-        t.register_hook(lambda g: g * 10)
-        node.register_prehook(lambda grads: (grads[0] * 2,))
-        t.register_hook(note("last"))
-        out = t * 3
-        if how == "backward":
-            out.backward()
-        elif how == "inputs":
-            out.backward(inputs=[t])
-        else:
-            seen.append(torch.autograd.grad(out, t))
-        return seen, x.grad, t.grad
-
-    compare(program)
+    node.register_hook(note("post"))
+    node.register_prehook(note("pre"))
+    if leaf:
+        t.register_post_accumulate_grad_hook(note("accumulated"))
+    else:
+        t.retain_grad()
+    t.register_hook(note("first"))
+    t.register_hook(lambda g: g * 10)
+    node.register_prehook(lambda grads: (grads[0] * 2,))
+    t.register_hook(note("last"))
+    out = t * 3
+    if how == "backward":
+        out.backward()
+    elif how == "inputs":
+        out.backward(inputs=[t])
+    else:
+        seen.append(torch.autograd.grad(out, t))
+    return seen, x.grad, t.grad
 
 
-@same
 def test_23_6_on_the_way_to_another_input(torch: Any) -> Any:
     seen: list[Any] = []
     x = torch.tensor([2.0], requires_grad=True)
@@ -240,61 +201,50 @@ def test_23_6_on_the_way_to_another_input(torch: Any) -> Any:
 
 
 @pytest.mark.parametrize("inputs", ["x", "y", "xy", "middle"])
-def test_23_2_gradients_that_nobody_asked_for(inputs: str) -> None:
-    def program(torch: Any) -> Any:
-        seen: list[Any] = []
-        x, y = torch.tensor([2.0], requires_grad=True), torch.tensor([3.0], requires_grad=True)
-        middle = x * y
-        custom = two(torch).apply(middle, y)
-        out = sum(custom) * middle.exp()
-        for node in (middle.grad_fn, custom[0].grad_fn, out.grad_fn):
-            node.register_hook(lambda ins, outs: seen.append(ins))
-        out.backward(inputs={"x": [x], "y": [y], "xy": [x, y], "middle": [middle]}[inputs])
-        return seen, x.grad, y.grad
-
-    compare(program)
+def test_23_2_gradients_that_nobody_asked_for(torch: Any, inputs: str) -> Any:
+    seen: list[Any] = []
+    x, y = torch.tensor([2.0], requires_grad=True), torch.tensor([3.0], requires_grad=True)
+    middle = x * y
+    custom = two(torch).apply(middle, y)
+    out = sum(custom) * middle.exp()
+    for node in (middle.grad_fn, custom[0].grad_fn, out.grad_fn):
+        node.register_hook(lambda ins, outs: seen.append(ins))
+    out.backward(inputs={"x": [x], "y": [y], "xy": [x, y], "middle": [middle]}[inputs])
+    return seen, x.grad, y.grad
 
 
 def returning(torch: Any, *grads: Any) -> Any:
     """A Function of two arguments whose backward returns the gradient times each of these; what is None stays so."""
 
-    class F(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, y):
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, g):
-            return tuple([factor if factor is None else g * factor for factor in grads])
-
-    return F
+    return function(
+        torch,
+        lambda ctx, x, y: x * 2,
+        lambda ctx, g: tuple([factor if factor is None else g * factor for factor in grads]),
+    )
 
 
 @pytest.mark.parametrize("create_graph", [False, True])
 @pytest.mark.parametrize("wanted", [0, 1])
-def test_a_post_hook_sees_what_backward_returned_for_inputs_without_gradient(wanted: int, create_graph: bool) -> None:
-    def program(torch: Any) -> Any:
-        seen: list[Any] = []
+def test_a_post_hook_sees_what_backward_returned_for_inputs_without_gradient(torch, wanted, create_graph):
+    seen: list[Any] = []
 
-        def run(F: Any, other: Any, hook: Any = None) -> Any:
-            x = torch.ones(2, requires_grad=True)
-            y = F.apply(*((x, other), (other, x))[wanted])
-            if hook is not None:
-                y.grad_fn.register_hook(hook)
-            y.grad_fn.register_hook(lambda inputs, outputs: seen.append(inputs))
-            (grad,) = torch.autograd.grad(y.sum(), x, create_graph=create_graph)
-            return grad
+    def run(F: Any, other: Any, hook: Any = None) -> Any:
+        x = torch.ones(2, requires_grad=True)
+        y = F.apply(*((x, other), (other, x))[wanted])
+        if hook is not None:
+            y.grad_fn.register_hook(hook)
+        y.grad_fn.register_hook(lambda inputs, outputs: seen.append(inputs))
+        (grad,) = torch.autograd.grad(y.sum(), x, create_graph=create_graph)
+        return grad
 
-        given = torch.ones(2)
-        found = [run(returning(torch, 3, 5), given), run(returning(torch, 3, 5), given.double())]
-        odd = torch.ones(3, 2)  # neither shape nor dtype is looked at
-        found.append(run(returning(torch, 3, 5), odd[0]))
-        found.append(run(returning(torch, *((3, odd.double()), (odd.double(), 3))[wanted]), given))
-        found.append(run(returning(torch, *((3, None), (None, 3))[wanted]), given))
-        found.append(run(returning(torch, 3, 5), given, lambda inputs, outputs: tuple([g * 10 for g in inputs])))
-        return [[g and (g.dtype, g.tolist()) for g in pair] for pair in seen], [g.tolist() for g in found]
-
-    compare(program)
+    given = torch.ones(2)
+    found = [run(returning(torch, 3, 5), given), run(returning(torch, 3, 5), given.double())]
+    odd = torch.ones(3, 2)  # neither shape nor dtype is looked at
+    found.append(run(returning(torch, 3, 5), odd[0]))
+    found.append(run(returning(torch, *((3, odd.double()), (odd.double(), 3))[wanted]), given))
+    found.append(run(returning(torch, *((3, None), (None, 3))[wanted]), given))
+    found.append(run(returning(torch, 3, 5), given, lambda inputs, outputs: tuple([g * 10 for g in inputs])))
+    return [[g and (g.dtype, g.tolist()) for g in pair] for pair in seen], [g.tolist() for g in found]
 
 
 @pytest.mark.parametrize(
@@ -306,20 +256,16 @@ def test_a_post_hook_sees_what_backward_returned_for_inputs_without_gradient(wan
         """
     ),
 )
-def test_what_a_post_hook_of_a_built_in_node_sees(expression: str) -> None:
-    def program(torch: Any) -> Any:
-        seen: list[Any] = []
-        for first in (True, False):
-            a, b = [torch.ones(2, requires_grad=need) for need in (first, not first)]
-            y = eval(expression, {"a": a, "b": b, "torch": torch})
-            y.grad_fn.register_hook(lambda inputs, outputs: seen.append([g is None for g in inputs]))
-            y.sum().backward()
-        return seen
-
-    compare(program)
+def test_what_a_post_hook_of_a_built_in_node_sees(torch: Any, expression: str) -> Any:
+    seen: list[Any] = []
+    for first in (True, False):
+        a, b = [torch.ones(2, requires_grad=need) for need in (first, not first)]
+        y = eval(expression, {"a": a, "b": b, "torch": torch})
+        y.grad_fn.register_hook(lambda inputs, outputs: seen.append([g is None for g in inputs]))
+        y.sum().backward()
+    return seen
 
 
-@same
 def test_hooks_of_an_accumulating_node_end_with_it(torch: Any) -> Any:
     """Those of the tensor stay."""
 
@@ -342,7 +288,6 @@ def test_hooks_of_an_accumulating_node_end_with_it(torch: Any) -> Any:
     return seen, node(p).metadata, p.grad
 
 
-@same
 def test_any_graph_keeps_the_hooks_of_an_accumulating_node(torch: Any) -> Any:
     def node(p: Any) -> Any:
         return p.expand_as(p).grad_fn.next_functions[0][0]
@@ -369,7 +314,6 @@ def test_any_graph_keeps_the_hooks_of_an_accumulating_node(torch: Any) -> Any:
     return seen, kept is node(p), kept.variable is p, p.grad
 
 
-@same
 def test_another_memory_has_another_accumulating_node(torch: Any) -> Any:
     seen: list[str] = []
     p = torch.ones(2, requires_grad=True)
@@ -388,7 +332,6 @@ def test_another_memory_has_another_accumulating_node(torch: Any) -> Any:
     return told, seen, p.grad
 
 
-@same
 def test_saved_tensor_hooks_within_a_hook(torch: Any) -> Any:
     seen: list[str] = []
     x = torch.ones(2, requires_grad=True)

@@ -5,57 +5,30 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from oracle import compare, raised, same, warned
-
-
-def two(torch: Any) -> Any:
-    """A Function with two inputs and two outputs."""
-
-    class Two(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, y):
-            ctx.set_materialize_grads(False)
-            return x * 2, y * 3
-
-        @staticmethod
-        def backward(ctx, a, b):
-            return None if a is None else a * 2, None if b is None else b * 3
-
-    return Two
+from functions import function, two
+from oracle import raised, warned
 
 
 @pytest.mark.parametrize("create_graph", [True, False])
-def test_23_7_a_tensor_hook(create_graph: bool) -> None:
-    def program(torch: Any) -> Any:
-        seen: list[Any] = []
+def test_23_7_a_tensor_hook(torch: Any, create_graph: bool) -> Any:
+    seen: list[Any] = []
 
-        def hook(g):
-            seen.append((g, torch.is_grad_enabled()))
-            return g * 10
+    def hook(g):
+        seen.append((g, torch.is_grad_enabled()))
+        return g * 10
 
-        x = torch.tensor([2.0], requires_grad=True)
-        y = x * 1
-        y.register_hook(hook)
-        out = y * y + y.exp() + y * 3
-        (g,) = torch.autograd.grad(out, x, create_graph=create_graph)
-        return seen, g, g.requires_grad
-
-    compare(program)
+    x = torch.tensor([2.0], requires_grad=True)
+    y = x * 1
+    y.register_hook(hook)
+    out = y * y + y.exp() + y * 3
+    (g,) = torch.autograd.grad(out, x, create_graph=create_graph)
+    return seen, g, g.requires_grad
 
 
-@same
 def test_23_7_called_with_none(torch: Any) -> Any:
     seen: list[Any] = []
 
-    class Stop(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, g):
-            return None
-
+    Stop = function(torch, lambda ctx, x: x * 2, lambda ctx, g: None, name="Stop")
     x = torch.tensor([2.0], requires_grad=True)
     y = x.exp()
     y.register_hook(lambda g: seen.append(("y", g)))
@@ -65,17 +38,8 @@ def test_23_7_called_with_none(torch: Any) -> Any:
     return seen, x.grad, y.grad
 
 
-@same
 def test_23_7_an_answer_to_none(torch: Any) -> Any:
-    class Stop(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, g):
-            return None
-
+    Stop = function(torch, lambda ctx, x: x * 2, lambda ctx, g: None, name="Stop")
     x = torch.tensor([2.0], requires_grad=True)
     y = x * 3
     y.register_hook(lambda g: torch.ones(1))
@@ -84,51 +48,39 @@ def test_23_7_an_answer_to_none(torch: Any) -> Any:
 
 @pytest.mark.parametrize("leaf", [True, False])
 @pytest.mark.parametrize("returned", ["text", 5, "shape", "dtype", "expanded", "tuple"])
-def test_23_8_what_tensor_hooks_may_return(returned: Any, leaf: bool) -> None:
-    def program(torch: Any) -> Any:
-        x = torch.ones(2, requires_grad=True)
-        t = x if leaf else x * 1
+def test_23_8_what_tensor_hooks_may_return(torch: Any, returned: Any, leaf: bool) -> Any:
+    x = torch.ones(2, requires_grad=True)
+    t = x if leaf else x * 1
 
-        def named(g):
-            special = {"shape": g.sum(), "dtype": g.double(), "expanded": g.expand(3, 2), "tuple": (g,)}
-            return special.get(returned, returned)
+    def named(g):
+        special = {"shape": g.sum(), "dtype": g.double(), "expanded": g.expand(3, 2), "tuple": (g,)}
+        return special.get(returned, returned)
 
-        t.register_hook(named)
-        first = raised((t * 2).sum().backward), x.grad
-        t = x * 1
-        t.register_hook(lambda g: named(g))
-        return first, raised((t * 2).sum().backward)
-
-    compare(program)
+    t.register_hook(named)
+    first = raised((t * 2).sum().backward), x.grad
+    t = x * 1
+    t.register_hook(lambda g: named(g))
+    return first, raised((t * 2).sum().backward)
 
 
-@same
 def test_23_8_no_gradient_no_hook(torch: Any) -> Any:
     x = torch.ones(1)
-    return (
-        raised(x.register_hook, id),
-        raised(x.register_post_accumulate_grad_hook, id),
-        raised(x.retain_grad),
-    )
+    return (raised(x.register_hook, id), raised(x.register_post_accumulate_grad_hook, id), raised(x.retain_grad))
 
 
 @pytest.mark.parametrize("view", [True, False])
-def test_23_9_a_write_after_registering(view: bool) -> None:
-    def program(torch: Any) -> Any:
-        seen: list[Any] = []
-        x = torch.tensor([2.0, 3.0], requires_grad=True)
-        y = x * 3
-        y.register_hook(lambda g: seen.append(("old", g)))
-        y.retain_grad()
-        (y[:1] if view else y).mul_(5)
-        y.register_hook(lambda g: seen.append(("new", g)))
-        (y * y).sum().backward()
-        return seen, y.grad, x.grad, y.retains_grad
-
-    compare(program)
+def test_23_9_a_write_after_registering(torch: Any, view: bool) -> Any:
+    seen: list[Any] = []
+    x = torch.tensor([2.0, 3.0], requires_grad=True)
+    y = x * 3
+    y.register_hook(lambda g: seen.append(("old", g)))
+    y.retain_grad()
+    (y[:1] if view else y).mul_(5)
+    y.register_hook(lambda g: seen.append(("new", g)))
+    (y * y).sum().backward()
+    return seen, y.grad, x.grad, y.retains_grad
 
 
-@same
 def test_23_9_hooks_on_a_view_whose_base_is_written(torch: Any) -> Any:
     seen: list[Any] = []
     x = torch.tensor([2.0, 3.0], requires_grad=True)
@@ -144,7 +96,6 @@ def test_23_9_hooks_on_a_view_whose_base_is_written(torch: Any) -> Any:
     return seen, x.grad
 
 
-@same
 def test_23_10_retain_grad(torch: Any) -> Any:
     x = torch.tensor([2.0, 3.0], requires_grad=True)
     y = x * 3
@@ -160,7 +111,6 @@ def test_23_10_retain_grad(torch: Any) -> Any:
     return facts, once, y.grad, first is y.grad, first, raised(torch.ones(1).retain_grad)
 
 
-@same
 def test_23_10_retain_grad_with_create_graph(torch: Any) -> Any:
     x = torch.tensor([2.0], requires_grad=True)
     y = x * x
@@ -169,7 +119,6 @@ def test_23_10_retain_grad_with_create_graph(torch: Any) -> Any:
     return y.grad, torch.autograd.grad(y.grad, x)
 
 
-@same
 def test_23_10_several_outputs(torch: Any) -> Any:
     x, y = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
     a, b = two(torch).apply(x, y)
@@ -179,7 +128,6 @@ def test_23_10_several_outputs(torch: Any) -> Any:
     return a.grad, b.grad
 
 
-@same
 def test_23_10_a_view_whose_base_was_written(torch: Any) -> Any:
     x = torch.ones(2, requires_grad=True)
     y, plain = x * 1, torch.zeros(2)
@@ -198,7 +146,6 @@ def test_23_10_a_view_whose_base_was_written(torch: Any) -> Any:
     return facts, view.grad, [(raised(t.retain_grad), t.retains_grad) for t in (late, one)]
 
 
-@same
 def test_23_11_the_gradient_of_a_non_leaf(torch: Any) -> Any:
     x = torch.ones(1, requires_grad=True)
     y = x * 2
@@ -207,7 +154,6 @@ def test_23_11_the_gradient_of_a_non_leaf(torch: Any) -> Any:
     return told, warned(lambda: y.grad)
 
 
-@same
 def test_23_12_after_accumulation(torch: Any) -> Any:
     seen: list[Any] = []
     x = torch.ones(1, requires_grad=True)
@@ -222,7 +168,6 @@ def test_23_12_after_accumulation(torch: Any) -> Any:
     return seen, wrong, raised((x * 2).register_post_accumulate_grad_hook, id), x.grad
 
 
-@same
 def test_23_12_what_a_hook_after_accumulation_returns(torch: Any) -> Any:
     def after(*hooks: Any) -> Any:
         x = torch.ones(2, requires_grad=True)
@@ -241,7 +186,6 @@ def test_23_12_what_a_hook_after_accumulation_returns(torch: Any) -> Any:
     )
 
 
-@same
 def test_23_12_letting_the_gradient_go(torch: Any) -> Any:
     x = torch.tensor([2.0], requires_grad=True)
 
@@ -255,17 +199,8 @@ def test_23_12_letting_the_gradient_go(torch: Any) -> Any:
     return x, x.grad, x._version
 
 
-@same
 def test_23_12_when_there_was_nothing_to_accumulate(torch: Any) -> Any:
-    class Stop(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, g):
-            return None
-
+    Stop = function(torch, lambda ctx, x: x * 2, lambda ctx, g: None, name="Stop")
     seen: list[Any] = []
     x = torch.ones(1, requires_grad=True)
     x.register_post_accumulate_grad_hook(lambda p: seen.append(p.grad))

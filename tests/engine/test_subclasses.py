@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oracle import raised, same
+from oracle import raised
 
 
 def kinds(results: Any) -> list[str]:
@@ -12,7 +12,6 @@ def kinds(results: Any) -> list[str]:
     return [type(each).__name__ for each in results]
 
 
-@same
 def test_a_subclass_is_made_and_survives_operations(torch: Any) -> Any:
     class Sub(torch.Tensor):
         pass
@@ -50,7 +49,6 @@ def test_a_subclass_is_made_and_survives_operations(torch: Any) -> Any:
     )
 
 
-@same
 def test_a_subclass_with_attributes(torch: Any) -> Any:
     class Named(torch.Tensor):
         def __new__(cls, data, label):
@@ -71,7 +69,6 @@ def test_a_subclass_with_attributes(torch: Any) -> Any:
     return [(each.label, repr(each), type(each * 2).__name__, hasattr(each * 2, "label")) for each in made]
 
 
-@same
 def test_operations_ask_a_class(torch: Any) -> Any:
     told = []
 
@@ -105,7 +102,6 @@ def test_operations_ask_a_class(torch: Any) -> Any:
     return told, kind, faked, (x + Fake())[:2], raised(torch.add, Silent(), 1)[0]
 
 
-@same
 def test_a_function_that_a_class_handles_by_itself(torch: Any) -> Any:
     class Scaled:
         def __init__(self, value, scale):

@@ -12,6 +12,7 @@ from typing import Any
 import first_use
 import numpy as np
 import pytest
+from functions import function
 from oracle import entries
 
 import workbench as torch
@@ -101,15 +102,7 @@ def test_a_mean_of_nothing_is_nan_without_a_warning_in_threads_too(text: str) ->
 
 
 def test_a_function_and_its_backward_warn_nobody_in_threads() -> None:
-    class Log(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any) -> Any:
-            ctx.save_for_backward(x)
-            return torch.log(x)
-
-        @staticmethod
-        def backward(ctx: Any, g: Any) -> Any:
-            return g / ctx.saved_tensors[0]
+    Log = function(torch, lambda ctx, x: torch.log(x), lambda ctx, g: g / ctx.saved_tensors[0], saves=True, name="Log")
 
     def program() -> Any:
         x = torch.zeros(2, requires_grad=True)

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from functions import function, seen_of
-from oracle import same
 
 Point = namedtuple("Point", ["left", "right"])
 
@@ -63,7 +62,6 @@ SAVED = """
 
 
 @pytest.mark.parametrize("row", rows(SAVED))
-@same
 def test_1_1_to_1_17_what_forward_saves(torch, row):
     return of_one(torch, row)
 
@@ -90,7 +88,6 @@ WRITTEN = """
 
 
 @pytest.mark.parametrize("row", rows(WRITTEN))
-@same
 def test_3_1_to_3_19_what_forward_writes(torch, row):
     return of_one(torch, row)
 
@@ -128,7 +125,6 @@ MARKED = """
 
 
 @pytest.mark.parametrize("row", rows(MARKED))
-@same
 def test_5_1_to_6_6_what_forward_marks(torch, row):
     return of_one(torch, row)
 
@@ -160,7 +156,6 @@ RETURNED = """
 
 
 @pytest.mark.parametrize("row", rows(RETURNED))
-@same
 def test_12_1_to_12_13_what_forward_returns(torch, row):
     return of_one(torch, row)
 
@@ -185,7 +180,6 @@ OTHERS = {
 
 @pytest.mark.parametrize("row", rows(TWO))
 @pytest.mark.parametrize("other", OTHERS)
-@same
 def test_of_two_inputs(torch, row, other):
     def made(seen):
         forward = eval(f"lambda ctx, x, y: {row.partition(': ')[2]}", {"torch": torch, "note": seen.append})
@@ -216,7 +210,6 @@ SETUP = """
 
 
 @pytest.mark.parametrize("row", rows(SETUP))
-@same
 def test_9_5_to_9_10_what_setup_context_does(torch, row):
     forward, setup = row.partition(": ")[2].split("; ")
 

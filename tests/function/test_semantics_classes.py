@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from functions import function
-from oracle import chain, entries, names, raised, same
+from oracle import chain, entries, names, raised
 
 
 def twice(torch: Any, **members: Any) -> Any:
@@ -15,7 +15,6 @@ def twice(torch: Any, **members: Any) -> Any:
     return function(torch, **(made | members))
 
 
-@same
 def test_15_1_only_node_classes_are_numbered(torch: Any) -> Any:
     F = twice(torch)
     child = type("Child", (F,), {})
@@ -23,13 +22,11 @@ def test_15_1_only_node_classes_are_numbered(torch: Any) -> Any:
     return hasattr(F, "_autograd_function_id"), difference, F._backward_cls.__name__, child._backward_cls.__name__
 
 
-@same
 def test_15_3_how_tensors_name_their_node(torch: Any) -> Any:
     out = twice(torch).apply(torch.ones(1, requires_grad=True))
     return repr(out), repr(out * 2), repr(out[0]), type(out.grad_fn).__qualname__
 
 
-@same
 def test_15_4_flags_are_gone_after_apply(torch: Any) -> Any:
     def forward(ctx, x):
         ctx.save_for_backward(x)
@@ -42,7 +39,6 @@ def test_15_4_flags_are_gone_after_apply(torch: Any) -> Any:
     return flags, raised(lambda: node.nothing), raised(lambda: node.materialize_grads)
 
 
-@same
 def test_15_5_apply_jvp(torch: Any) -> Any:
     x = torch.ones(1, requires_grad=True)
     F = twice(torch, jvp=lambda ctx, t: t * 7)
@@ -50,14 +46,12 @@ def test_15_5_apply_jvp(torch: Any) -> Any:
     return F.apply(x).grad_fn.apply_jvp(torch.ones(1)), raised(plain.apply_jvp, torch.ones(1)), raised(F.jvp, None, 1)
 
 
-@same
 def test_15_5_apply_gives_what_backward_returns(torch: Any) -> Any:
     x = torch.ones(1, requires_grad=True)
     results = [[1], (None, 2), "text", None]
     return [twice(torch, backward=lambda ctx, g, r=r: r).apply(x).grad_fn.apply(x) for r in results]
 
 
-@same
 def test_15_7_edges_of_what_was_given(torch: Any) -> Any:
     x = torch.ones(3, requires_grad=True)
     values, indices = x.max(0)
@@ -67,21 +61,18 @@ def test_15_7_edges_of_what_was_given(torch: Any) -> Any:
     return chain(out.grad_fn), out.grad_fn.needs_input_grad
 
 
-@same
 def test_15_9_the_metadata_of_a_leaf(torch: Any) -> Any:
     node = torch.ones(2, dtype=torch.float64, requires_grad=True).view(2).grad_fn.next_functions[0][0]
     return [(list(m.shape), str(m.dtype)) for m in node._input_metadata]
 
 
 # Built-in nodes have no `_input_metadata` here: the shape of the result alone would make each a tenth larger.
-@same
 def test_15_9_the_metadata_of_outputs(torch: Any) -> Any:
     F = twice(torch, forward=lambda ctx, x: (x * 2, x.sum(), x.to(torch.float32), 5, x > 0))
     found = F.apply(torch.ones(2, 3, dtype=torch.float64, requires_grad=True))[0].grad_fn._input_metadata
     return [(list(m.shape), str(m.dtype)) for m in found[:3]]
 
 
-@same
 def test_15_9_where_no_gradient_can_arrive(torch: Any) -> None:
     def facts(node: Any) -> Any:
         return [(m.shape, str(m.dtype), m.is_nested_tensor, m.is_cpp_nested_tensor) for m in node._input_metadata]
@@ -117,7 +108,6 @@ x.detach().requires_grad_()[0] | x.mean(0) | x.reshape(2, 1).T.reshape(2) | x.vi
 
 
 @pytest.mark.parametrize("text", entries(NAMES))
-@same
 def test_15_11_built_in_names(torch, text):
     x, y = torch.tensor([0.5, 2.0], requires_grad=True), torch.tensor([1.0, 3.0], requires_grad=True)
     return chain(eval(text, {"torch": torch, "x": x, "y": y}).grad_fn)
@@ -125,7 +115,6 @@ def test_15_11_built_in_names(torch, text):
 
 @pytest.mark.parametrize("materialize", [True, False])
 @pytest.mark.parametrize("several", [True, False])
-@same
 def test_gradients_come_as_one_list_where_they_are_boxed(torch, several, materialize):
     arrived = []
 
@@ -147,7 +136,6 @@ def test_gradients_come_as_one_list_where_they_are_boxed(torch, several, materia
 
 @pytest.mark.parametrize("flag", ["boxed_grads_call", "clear_saved_tensors_on_access"])
 @pytest.mark.parametrize("value", [1, "yes", None, True])
-@same
 def test_a_flag_that_is_neither_true_nor_false(torch, flag, value):
     F = function(torch, lambda ctx, x: x * 2)
     setattr(F, flag, value)
@@ -157,7 +145,6 @@ def test_a_flag_that_is_neither_true_nor_false(torch, flag, value):
     return seen
 
 
-@same
 def test_gradients_in_one_list(torch):
     seen: list[Any] = []
 
@@ -204,7 +191,6 @@ torch.nn.functional.conv2d(A[None], A[None, :, :1, :1]); transposed, output_padd
 
 
 @pytest.mark.parametrize("text", entries(KEPT))
-@same
 def test_15_12_names_of_what_is_kept(torch, text):
     op, asked = text.split("; ")
     node = eval(op, names(torch)).grad_fn
@@ -213,7 +199,6 @@ def test_15_12_names_of_what_is_kept(torch, text):
 
 
 @pytest.mark.parametrize("name", ["self", "self_sym_sizes"])
-@same
 def test_15_12_when_it_is_freed(torch, name):
     node = names(torch)["x"].exp().sum().grad_fn.next_functions[0][0]
     node(torch.ones(3, dtype=torch.float64))
@@ -227,7 +212,6 @@ x.mul(2.0) | x.clone().mul_(0.1) | x.clone().div_(2) | x.float() * torch.tensor(
 
 
 @pytest.mark.parametrize("text", entries(NUMBERS))
-@same
 def test_15_12_a_number_is_kept_in_a_dtype_of_its_own(torch, text):
     kept = eval(text, names(torch)).grad_fn._saved_other
     return kept, str(kept.dtype), kept.item()

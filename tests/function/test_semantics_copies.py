@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 
 import pytest
-from oracle import entries, raised, same
+from oracle import entries, raised
 
 PAIRS = entries(
     """
@@ -16,7 +16,6 @@ PAIRS = entries(
 
 
 @pytest.mark.parametrize("pair", PAIRS)
-@same
 def test_what_shares_memory_shares_it_with_its_deep_copy(torch, pair):
     named = {"b": torch.arange(4.0), "leaf": torch.ones(4, requires_grad=True)}
     given = eval(pair, named)
@@ -29,7 +28,6 @@ def test_what_shares_memory_shares_it_with_its_deep_copy(torch, pair):
     return first, second, first is second, versions, (first._version, second._version), facts, named["b"]
 
 
-@same
 def test_a_gradient_that_is_copied_with_a_part_of_it(torch):
     x = torch.ones(4, requires_grad=True)
     x.grad = torch.ones(4)
@@ -38,7 +36,6 @@ def test_a_gradient_that_is_copied_with_a_part_of_it(torch):
     return made.grad, part, x.grad, copy.copy(x.grad)._version
 
 
-@same
 def test_copies_of_whatever_lies_in_memory_in_another_order(torch):
     odd = (torch.ones(2, 3, 4).permute(2, 0, 1), torch.ones(0, 3), torch.ones(()), torch.ones(1).expand(3))
     return [(made.stride(), made.sum().item()) for made in map(copy.deepcopy, odd)]
@@ -54,7 +51,6 @@ VALUES = entries(
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
 @pytest.mark.parametrize("value", VALUES)
-@same
 def test_values_of_another_dtype_are_written(torch, value, dtype):
     seen = []
     places = (torch.tensor([True, False, True]), torch.tensor([0, 2]), slice(0, 2), [0, 2])

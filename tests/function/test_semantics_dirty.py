@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from functions import function, leaf, saved
-from oracle import chain, same, warned
+from oracle import chain, warned
 
 
 def bump(torch: Any, backward: Any = lambda ctx, g: g * 3) -> Any:
@@ -14,7 +14,6 @@ def bump(torch: Any, backward: Any = lambda ctx, g: g * 3) -> Any:
     return function(torch, lambda ctx, x: ctx.mark_dirty(x.add_(1)) or x, backward)
 
 
-@same
 def test_3_5_an_alias_shares_memory_and_counter(torch):
     x = leaf(torch)
     with torch.no_grad():
@@ -23,7 +22,6 @@ def test_3_5_an_alias_shares_memory_and_counter(torch):
     return x, x._version, out._version, out.requires_grad
 
 
-@same
 def test_3_11_a_view_is_written(torch):
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     base = x * 1
@@ -36,7 +34,6 @@ def test_3_11_a_view_is_written(torch):
 
 @pytest.mark.parametrize("create_graph", [False, True])
 @pytest.mark.parametrize("gives", ["none", "other alone", "view alone"])
-@same
 def test_3_11_a_backward_that_gives_none_to_the_view_gives_none_to_the_base(torch, gives, create_graph):
     def backward(ctx, g):
         return g if gives == "view alone" else None, g if gives == "other alone" else None
@@ -52,7 +49,6 @@ def test_3_11_a_backward_that_gives_none_to_the_view_gives_none_to_the_base(torc
     return [[g if g is None else g.tolist() for g in grads] for grads in told]
 
 
-@same
 def test_3_11_the_node_of_a_written_base_called_by_hand(torch):
     def written(write):
         base = leaf(torch, 1.0, 1.0, 1.0) * 1
@@ -67,7 +63,6 @@ def test_3_11_the_node_of_a_written_base_called_by_hand(torch):
         return [node(g) for node in nodes for g in (torch.ones(2 if node is nodes[-1] else 3), None)]
 
 
-@same
 def test_3_16_saving_what_was_written(torch):
     def forward(ctx, x):
         ctx.mark_dirty(x.exp_())
@@ -82,7 +77,6 @@ def test_3_16_saving_what_was_written(torch):
     return facts, first, torch.autograd.grad(first.sum(), x)
 
 
-@same
 def test_3_21_retain_grad_follows(torch):
     x = leaf(torch)
     y = x * 1

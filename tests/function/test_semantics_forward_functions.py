@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from functions import function, nothing, saved
-from oracle import raised, same
+from oracle import raised
 
 X, T = [1.0, 2.0, 3.0], [1.0, 0.0, 1.0]
 
@@ -63,7 +63,6 @@ RETURNS = """
 
 
 @pytest.mark.parametrize("row", RETURNS.strip().splitlines())
-@same
 def test_what_jvp_returns(torch, row):
     _, forward, jvp = row.split("; ")
     return pushed(torch, function(torch, eval(f"lambda ctx, x: {forward}"), jvp=eval(f"lambda ctx, g: {jvp}")))
@@ -87,7 +86,6 @@ WAYS: dict[str, Any] = {
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("row", NOTHING)
-@same
 def test_a_jvp_has_a_tangent_for_what_is_differentiable(torch, row, way):
     forward, jvp = NOTHING[row]
     f = function(torch, forward, jvp=jvp, setup_context=nothing, generate_vmap_rule=True)
@@ -102,7 +100,6 @@ def doubled(torch: Any, jvp: Any, **options: Any) -> Any:
     return function(torch, lambda ctx, x, *rest: x * 2, jvp=jvp, **options)
 
 
-@same
 def test_8_1_jvp_runs_only_where_there_is_a_tangent(torch):
     seen: list[Any] = []
     made = doubled(torch, lambda ctx, g: seen.append("ran") or g * 2)
@@ -112,14 +109,12 @@ def test_8_1_jvp_runs_only_where_there_is_a_tangent(torch):
     return before, pushed(torch, made), seen
 
 
-@same
 def test_8_2_without_jvp(torch):
     made = doubled(torch, None)
     return made.apply(torch.tensor(X)), raised(pushed, torch, made)
 
 
 @pytest.mark.parametrize("materialize", [True, False])
-@same
 def test_8_3_and_6_9_arguments(torch, materialize):
     def forward(ctx, x, *rest):
         ctx.set_materialize_grads(materialize)
@@ -130,7 +125,6 @@ def test_8_3_and_6_9_arguments(torch, materialize):
     return pushed(torch, made, torch.ones(2), torch.tensor([1, 2]), 3), seen
 
 
-@same
 def test_8_4_saved_tensors_inside_jvp(torch):
     def forward(ctx, x):
         ctx.save_for_forward(x)
@@ -157,18 +151,15 @@ def test_8_4_saved_tensors_inside_jvp(torch):
     return [s[1:] for s in seen], seen[0][0][0].detach(), tangent, through, plain
 
 
-@same
 def test_8_4_only_saved_for_backward(torch):
     seen: list[Any] = []
     return pushed(torch, doubled(torch, lambda ctx, g: seen.append(ctx.saved_tensors) or g * 2, saves=True)), seen
 
 
-@same
 def test_8_5_only_tensors_are_saved(torch):
     return function(torch, lambda ctx, x: ctx.save_for_forward(3) or x).apply(torch.tensor(X))
 
 
-@same
 def test_8_11_the_dual_stays_the_same_tensor(torch):
     made = function(torch, lambda ctx, x: ctx.mark_dirty(x.mul_(2)) or x, jvp=lambda ctx, g: g.mul_(2))
     with torch.autograd.forward_ad.dual_level():
@@ -177,7 +168,6 @@ def test_8_11_the_dual_stays_the_same_tensor(torch):
         return made.apply(given) is given, torch.autograd.forward_ad.unpack_dual(given).tangent, x
 
 
-@same
 def test_8_11_an_input_without_tangent_is_given_one(torch):
     made = function(torch, lambda ctx, x, y: ctx.mark_dirty(x.mul_(y)) or x, jvp=lambda ctx, g, h: g + h)
     with torch.autograd.forward_ad.dual_level():
@@ -185,14 +175,12 @@ def test_8_11_an_input_without_tangent_is_given_one(torch):
         return made.apply(x, dual(torch)) is x, torch.autograd.forward_ad.unpack_dual(x).tangent
 
 
-@same
 def test_8_11_only_an_input_can_be_marked_dirty_where_a_transform_pushes(torch):
     setup = {"setup_context": lambda ctx, inputs, output: ctx.mark_dirty(output)}
     made = function(torch, lambda x: x * 2, jvp=lambda ctx, g: g * 2, **setup)
     return raised(torch.func.jvp, made.apply, (torch.tensor(X),), (torch.tensor(T),))
 
 
-@same
 def test_8_12_grad_mode_inside_jvp(torch):
     seen: list[Any] = []
     made = doubled(torch, lambda ctx, g: seen.append(torch.is_grad_enabled()) or g * 2)
@@ -202,14 +190,12 @@ def test_8_12_grad_mode_inside_jvp(torch):
     return seen, tangent.requires_grad, tangent.grad_fn.name()
 
 
-@same
 def test_8_4_with_setup_context(torch):
     setup = {"setup_context": lambda ctx, inputs, output: ctx.save_for_forward(inputs[0], output)}
     return pushed(torch, function(torch, lambda x: x.exp(), jvp=saved(lambda g, x, out: g * out), **setup))
 
 
 @pytest.mark.parametrize("names", ["", "save_for_forward", "save_for_backward", "save_for_forward save_for_backward"])
-@same
 def test_8_4_what_is_saved_for_forward_is_there_until_forward_is_over(torch, names):
     """Meanwhile ctx has the user's own attributes alone."""
 
@@ -235,7 +221,6 @@ def test_8_4_what_is_saved_for_forward_is_there_until_forward_is_over(torch, nam
     return seen
 
 
-@same
 def test_8_4_what_was_saved_for_forward_is_let_go(torch):
     def forward(ctx, x):
         big = x * 5

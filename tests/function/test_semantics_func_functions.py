@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 from functions import attempt, doubling, function, save_inputs, saved, wide
-from oracle import entries, same
+from oracle import entries
 
 
-@same
 def test_20_7_a_generated_rule_runs_the_methods_on_samples(torch):
     def note(method, ctx, *tensors):
         seen.append((method, [t.shape for t in tensors], getattr(ctx, "needs_input_grad", None)))
@@ -57,7 +56,6 @@ torch.autograd.grad(grad(f, 1)(x.requires_grad_(), y).sum(), x) | jvp(grad(f), (
 
 @pytest.mark.parametrize("materialize", [True, False])
 @pytest.mark.parametrize("text", NEEDS)
-@same
 def test_21_9_needs_and_missing_gradients(torch, text, materialize):
     seen = []
 
@@ -84,7 +82,6 @@ def test_21_9_needs_and_missing_gradients(torch, text, materialize):
     return eval(text, names), seen
 
 
-@same
 def test_21_9_marked_dirty_stays_the_same_tensor(torch: Any) -> Any:
     def f(x):
         y = x.clone()
@@ -98,7 +95,6 @@ def test_21_9_marked_dirty_stays_the_same_tensor(torch: Any) -> Any:
     return func.grad(lambda x: f(x).sum())(x), func.jvp(f, (x,), (x,)), seen, x
 
 
-@same
 def test_21_9_once_differentiable(torch: Any) -> Any:
     backward = torch.autograd.function.once_differentiable(lambda ctx, g: g * 2)
     f, grad, x = doubling(torch, backward=backward).apply, torch.func.grad, wide(torch, [1.0, 2.0])
@@ -117,7 +113,6 @@ CALLS = entries("grad(lambda x: f(x).sum())(x) | jvp(f, (x,), (x,)) | vmap(grad(
 
 @pytest.mark.parametrize("method", FAILING)
 @pytest.mark.parametrize("call", CALLS)
-@same
 def test_21_11_a_failing_method_leaves_no_level(torch, call, method):
     members = {"generate_vmap_rule": True, "jvp": lambda ctx, t: t} | {method: FAILING[method]}
     names = vars(torch.func) | {"f": doubling(torch, **members).apply, "x": wide(torch, [1.0, 2.0])}
@@ -125,7 +120,6 @@ def test_21_11_a_failing_method_leaves_no_level(torch, call, method):
     return attempt(eval, call, names), torch.func.grad(lambda x: (x * x).sum())(x), torch.is_grad_enabled(), x
 
 
-@same
 def test_20_8_a_backward_that_applies_a_function_later(torch: Any) -> Any:
     """What was saved at a level reaches it when that level is over."""
 
@@ -147,7 +141,6 @@ def test_20_8_a_backward_that_applies_a_function_later(torch: Any) -> Any:
     ]
 
 
-@same
 def test_15_3_names_of_nodes_at_levels(torch: Any) -> Any:
     names = []
 
@@ -168,7 +161,6 @@ def test_15_3_names_of_nodes_at_levels(torch: Any) -> Any:
     return names, f(rows).grad_fn.name(), torch.func.vmap(g)(rows).grad_fn.name()
 
 
-@same
 def test_20_7_a_tensor_kept_on_ctx_under_a_generated_rule(torch: Any) -> Any:
     def prepare(ctx, inputs, output):
         ctx.x, ctx.twice = inputs[0], output

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from functions import function, leaf, save_inputs
-from oracle import entries, raised, same
+from oracle import entries, raised
 
 
 def giving(torch: Any, backward: Any) -> Any:
@@ -19,7 +19,6 @@ def giving(torch: Any, backward: Any) -> Any:
     return function(torch, forward, backward).apply
 
 
-@same
 def test_13_1_one_bool_per_argument(torch):
     def forward(ctx, *inputs):
         seen.append(ctx.needs_input_grad)
@@ -33,7 +32,6 @@ def test_13_1_one_bool_per_argument(torch):
     return seen
 
 
-@same
 def test_13_2_to_13_4_it_says_what_the_inputs_said(torch):
     def setup_context(ctx, inputs, output):
         save_inputs(ctx, inputs, output)
@@ -89,7 +87,6 @@ RETURNED = """
 
 
 @pytest.mark.parametrize("row", RETURNED.strip().splitlines())
-@same
 def test_what_backward_returns(torch, row):
     _, inputs, returned = row.split("; ")
     x, y, ones = leaf(torch), leaf(torch), torch.ones(2)
@@ -101,7 +98,6 @@ def test_what_backward_returns(torch, row):
     return told, y.grad, ones
 
 
-@same
 def test_14_7_none_is_no_gradient(torch):
     x, y = leaf(torch), leaf(torch)
     out, grad = giving(torch, lambda ctx, g: (None, g.expand(2)))(x, y), torch.autograd.grad
@@ -109,7 +105,6 @@ def test_14_7_none_is_no_gradient(torch):
     return seen, grad(out, [x, y], retain_graph=True, materialize_grads=True), out.backward(), x.grad, y.grad
 
 
-@same
 def test_14_8_a_wrong_signature(torch):
     kind, text = raised(giving(torch, lambda ctx: None)(leaf(torch)).backward)
     return kind, "positional argument" in text, raised(giving(torch, lambda ctx, g, h: None)(leaf(torch)).backward)
@@ -123,7 +118,6 @@ SHAPES = entries("""
 
 @pytest.mark.parametrize("create_graph", [False, True])
 @pytest.mark.parametrize("shapes", SHAPES)
-@same
 def test_14_9_the_shape(torch, shapes, create_graph):
     want, got = eval(shapes)
     x, grad = torch.ones(want, requires_grad=True), torch.arange(1.0, 1.0 + int(np.prod(got))).reshape(got)
@@ -132,7 +126,6 @@ def test_14_9_the_shape(torch, shapes, create_graph):
 
 @pytest.mark.parametrize("have", ["float32", "float64", "float16"])
 @pytest.mark.parametrize("got", ["float32", "float64", "float16", "int64", "bool"])
-@same
 def test_14_10_the_dtype(torch, got, have):
     seen: list[Any] = []
     x, grad = leaf(torch, dtype=have), torch.tensor([1, 3]).to(getattr(torch, got))
@@ -142,7 +135,6 @@ def test_14_10_the_dtype(torch, got, have):
     return x.grad, seen
 
 
-@same
 def test_14_11_a_gradient_that_is_handed_on_is_not_kept(torch):
     x, seed = leaf(torch), torch.tensor([1.0, 2.0])
     passed = function(torch, lambda ctx, x: x * 1, lambda ctx, g: g).apply
@@ -151,20 +143,17 @@ def test_14_11_a_gradient_that_is_handed_on_is_not_kept(torch):
     return x.grad, seed, x.grad is seed
 
 
-@same
 def test_14_12_a_write_into_grad_output_reaches_the_seed(torch):
     x, seed = leaf(torch), torch.tensor([1.0, 2.0])
     function(torch, lambda ctx, x: x * 1, lambda ctx, g: g.mul_(5)).apply(x).backward(seed)
     return seed, x.grad
 
 
-@same
 def test_14_13_grad_dtype_of_others(torch):
     y = leaf(torch) * 1
     return [raised(setattr, y, "grad_dtype", kind) for kind in (torch.float32, None, 3)], raised(lambda: y.grad_dtype)
 
 
-@same
 def test_14_13_grad_dtype_of_leaves(torch):
     x = leaf(torch)
     told = [x.grad_dtype, raised(setattr, x, "grad", torch.ones(2, dtype=torch.float64))]
@@ -178,7 +167,6 @@ def test_14_13_grad_dtype_of_leaves(torch):
 
 
 @pytest.mark.parametrize("kind", ["float64", "None", "float32"])
-@same
 def test_14_13_a_gradient_and_its_hooks_have_the_dtype_that_the_leaf_asks_for(torch, kind):
     seen: list[Any] = []
     x, y = leaf(torch), leaf(torch)
@@ -192,7 +180,6 @@ def test_14_13_a_gradient_and_its_hooks_have_the_dtype_that_the_leaf_asks_for(to
     return seen
 
 
-@same
 def test_the_version_of_a_new_gradient_counts_its_sums(torch):
     told = []
     for uses in range(1, 7):
@@ -202,7 +189,6 @@ def test_the_version_of_a_new_gradient_counts_its_sums(torch):
     return told
 
 
-@same
 def test_a_number_is_added_to_the_gradient_that_others_see(torch):
     x = torch.tensor(2.0, requires_grad=True)
     (x * x).backward()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from functions import function, leaf, saved
-from oracle import chain, entries, keeping, raised, same
+from oracle import chain, entries, keeping, raised
 
 
 def reading(torch: Any) -> type:
@@ -36,7 +36,6 @@ x.reshape(2, 1) | x[0] | x.clone() | x.expand(2, 2) | x.unsqueeze(0) | x.mean() 
 
 
 @pytest.mark.parametrize("how", AGAIN)
-@same
 def test_16_1_and_16_2_a_second_backward(torch, how):
     x = leaf(torch)
     unread = function(torch, lambda ctx, x: x * 2, lambda ctx, g: g * 2, saves=True).apply
@@ -46,7 +45,6 @@ def test_16_1_and_16_2_a_second_backward(torch, how):
     return raised(out.sum().backward), x.grad
 
 
-@same
 def test_16_3_reading_after_the_free(torch):
     told = []
     for pick in (lambda ctx, x, r: (x,), lambda ctx, x, r: ()):
@@ -65,7 +63,6 @@ FREEING: tuple[dict[str, Any], ...] = (
 
 
 @pytest.mark.parametrize("options", FREEING, ids=str)
-@same
 def test_16_4_what_frees(torch, options):
     def freed(t):
         return raised(lambda: t.grad_fn.saved_tensors) != "nothing was raised"
@@ -77,7 +74,6 @@ def test_16_4_what_frees(torch, options):
     return freed(a), freed(b), freed(c)
 
 
-@same
 def test_16_5_attributes_stay_and_may_be_changed(torch):
     def forward(ctx, x):
         ctx.runs, ctx.kept = 0, x
@@ -94,7 +90,6 @@ def test_16_5_attributes_stay_and_may_be_changed(torch):
     return x.grad, y.grad_fn.runs, y.grad_fn.kept is x
 
 
-@same
 def test_16_6_a_failed_node_keeps_what_it_saved(torch):
     def slope(g, x):
         if fails:
@@ -108,7 +103,6 @@ def test_16_6_a_failed_node_keeps_what_it_saved(torch):
     return first, raised(out.backward), x.grad
 
 
-@same
 def test_16_7_saved_tensors_die_with_the_backward_or_the_graph(torch):
     alive = []
     gc.collect()
@@ -130,7 +124,6 @@ def test_16_7_saved_tensors_die_with_the_backward_or_the_graph(torch):
     return alive
 
 
-@same
 def test_16_8_ctx_outlives_the_graph(torch):
     x = leaf(torch)
     y = reading(torch).apply(x)
@@ -141,7 +134,6 @@ def test_16_8_ctx_outlives_the_graph(torch):
 
 
 @pytest.mark.parametrize("form", ["input", "output", "other"])
-@same
 def test_18_1_from_saved_inputs_and_outputs(torch, form):
     x = leaf(torch, 2.0, 3.0)
     told = [cubing(torch, form).apply(x)]
@@ -150,7 +142,6 @@ def test_18_1_from_saved_inputs_and_outputs(torch, form):
     return [t.detach() for t in told], told[1].requires_grad
 
 
-@same
 def test_18_2_an_intermediate_is_silently_disconnected(torch):
     x = leaf(torch, 2.0)
     (first,) = torch.autograd.grad(cubing(torch, "between").apply(x).sum(), x, create_graph=True)
@@ -158,7 +149,6 @@ def test_18_2_an_intermediate_is_silently_disconnected(torch):
 
 
 @pytest.mark.parametrize("counts", [1, 0])
-@same
 def test_18_3_an_intermediate_returned_as_an_output(torch, counts):
     def forward(ctx, x):
         up, down = x.exp(), (-x).exp()
@@ -174,7 +164,6 @@ def test_18_3_an_intermediate_returned_as_an_output(torch, counts):
     return first.detach(), second
 
 
-@same
 def test_18_4_grad_mode_in_backward(torch):
     def slope(g, x):
         seen.append(torch.is_grad_enabled())
@@ -192,7 +181,6 @@ def test_18_4_grad_mode_in_backward(torch):
     return seen
 
 
-@same
 def test_18_5_linear_functions_have_a_gradient_without_history(torch):
     x = leaf(torch)
     (g,) = torch.autograd.grad((x * 3).sum(), x, create_graph=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from functions import function, leaf, saved
-from oracle import chain, raised, same
+from oracle import chain, raised
 
 
 def plainly(torch: Any, forward: Any) -> Any:
@@ -16,7 +16,6 @@ def plainly(torch: Any, forward: Any) -> Any:
 
 @pytest.mark.parametrize("materialize", [True, False])
 @pytest.mark.parametrize("several", [True, False])
-@same
 def test_6_7_an_undefined_gradient_from_downstream(torch, several, materialize):
     def forward(ctx, x):
         ctx.set_materialize_grads(materialize)
@@ -33,7 +32,6 @@ def test_6_7_an_undefined_gradient_from_downstream(torch, several, materialize):
 
 
 @pytest.mark.parametrize("materialize", [True, False])
-@same
 def test_6_8_hooks_see_none_before_zeros_are_made(torch, materialize):
     def forward(ctx, x):
         ctx.set_materialize_grads(materialize)
@@ -48,7 +46,6 @@ def test_6_8_hooks_see_none_before_zeros_are_made(torch, materialize):
     return seen, x.grad
 
 
-@same
 def test_12_11_nothing_to_record(torch):
     told = [plainly(torch, lambda: torch.ones(2)).apply(), plainly(torch, lambda n: n + 1).apply(3)]
     with torch.no_grad():
@@ -56,7 +53,6 @@ def test_12_11_nothing_to_record(torch):
     return told, torch.is_grad_enabled()
 
 
-@same
 def test_12_12_tensors_inside_a_list_are_no_inputs(torch):
     x, y = leaf(torch), leaf(torch)
     out = plainly(torch, lambda x, ys: x + ys[0]).apply(x, [y])
@@ -64,7 +60,6 @@ def test_12_12_tensors_inside_a_list_are_no_inputs(torch):
     return out.grad_fn.next_functions, x.grad, y.grad, plainly(torch, lambda xs: xs[0] * 2).apply([x])
 
 
-@same
 def test_12_14_an_apply_inside_forward_is_not_recorded(torch):
     seen: list[Any] = []
     inner = function(torch, lambda ctx, x: x * 2, lambda ctx, g: seen.append("inner") or g).apply
@@ -74,7 +69,6 @@ def test_12_14_an_apply_inside_forward_is_not_recorded(torch):
     return chain(y.grad_fn), seen
 
 
-@same
 def test_12_15_exceptions_of_forward_and_its_grad_mode(torch):
     class Mine(Exception):
         pass
@@ -91,7 +85,6 @@ def test_12_15_exceptions_of_forward_and_its_grad_mode(torch):
     return told
 
 
-@same
 def test_12_16_the_same_tensor_passed_twice(torch):
     x = leaf(torch)
     y = function(torch, lambda ctx, a, b: a * b, saved(lambda g, a, b: (g * b, g * a * 10)), saves=True).apply(x, x)
@@ -100,7 +93,6 @@ def test_12_16_the_same_tensor_passed_twice(torch):
     return x.grad, a is b
 
 
-@same
 def test_12_17_methods_without_staticmethod(torch):
     class F(torch.autograd.Function):
         def forward(ctx, x):

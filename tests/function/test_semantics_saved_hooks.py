@@ -5,21 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from functions import function, saved, wide
-from oracle import entries, raised, same
-
-
-def square(torch: Any) -> Any:
-    """A Function that saves an input, nothing, an intermediate and its output."""
-
-    def forward(ctx, x):
-        ctx.kept = x + 1
-        half, result = x * 0.5, x * x
-        ctx.save_for_backward(x, None, half, result)
-        return result
-
-    Square = function(torch, forward, saved(lambda g, x, _, half, result: g * (x + half * 2) + 0 * result))
-    return Square
+from functions import function, saved, saving_four, wide
+from oracle import entries, raised
 
 
 def noting(torch: Any, seen: list[Any], name: str = "") -> Any:
@@ -36,13 +23,12 @@ def noting(torch: Any, seen: list[Any], name: str = "") -> Any:
     return torch.autograd.graph.saved_tensors_hooks(pack, unpack)
 
 
-@same
 def test_22_1_what_is_packed_and_in_which_order(torch: Any) -> Any:
     seen: list[Any] = []
     x, y = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([3.0, 4.0], requires_grad=True)
     plain = torch.tensor([5.0, 6.0])
     with noting(torch, seen):
-        out = (x * y + x * plain).exp().sum() + square(torch).apply(x).sum() + (x**2).sum() + (plain * plain).sum()
+        out = (x * y + x * plain).exp().sum() + saving_four(torch).apply(x).sum() + (x**2).sum() + (plain * plain).sum()
         with torch.no_grad():
             x.exp()
         (x * 3).relu()
@@ -51,7 +37,6 @@ def test_22_1_what_is_packed_and_in_which_order(torch: Any) -> Any:
     return packed, seen[len(packed) :], x.grad, y.grad
 
 
-@same
 def test_22_1_pairs_count_when_the_tensor_is_saved(torch: Any) -> Any:
     seen: list[Any] = []
     x = torch.tensor([1.0], requires_grad=True)
@@ -66,12 +51,11 @@ def test_22_1_pairs_count_when_the_tensor_is_saved(torch: Any) -> Any:
     return seen, x.grad
 
 
-@same
 def test_22_2_each_read_unpacks(torch: Any) -> Any:
     seen: list[Any] = []
     x = torch.tensor([2.0], requires_grad=True)
     with noting(torch, seen):
-        out, built_in = square(torch).apply(x), x.sin()
+        out, built_in = saving_four(torch).apply(x), x.sin()
     seen.clear()
     first, second = out.grad_fn.saved_tensors, out.grad_fn.saved_tensors
     reads = len(seen)
@@ -81,7 +65,6 @@ def test_22_2_each_read_unpacks(torch: Any) -> Any:
     return reads, len(seen), first[0] is second[0], first[0] is x, first, kept
 
 
-@same
 def test_22_3_the_packed_value_may_be_anything(torch: Any) -> Any:
     x = torch.tensor([2.0], requires_grad=True)
     hooks = torch.autograd.graph.saved_tensors_hooks
@@ -92,46 +75,41 @@ def test_22_3_the_packed_value_may_be_anything(torch: Any) -> Any:
     return g, h, torch.autograd.grad(h, x)
 
 
-@same
 def test_22_3_backward_sees_what_unpack_returns(torch: Any) -> Any:
     x = torch.tensor([2.0, 3.0], requires_grad=True)
     with torch.autograd.graph.saved_tensors_hooks(lambda t: t * 10, lambda t: t):
-        out = square(torch).apply(x) + x * x
+        out = saving_four(torch).apply(x) + x * x
     (g,) = torch.autograd.grad(out.sum(), x, create_graph=True)
     saved = out.grad_fn.next_functions[0][0].saved_tensors
     return g, [s and (s is x, s) for s in saved if s is not None], torch.autograd.grad(g.sum(), x)
 
 
-@same
 def test_22_3_history_of_the_unpacked(torch: Any) -> Any:
     x = torch.tensor([2.0], requires_grad=True)
     y = x * 3
     with torch.autograd.graph.saved_tensors_hooks(lambda t: t.detach(), lambda t: t.clone()):
-        out = square(torch).apply(y)
+        out = saving_four(torch).apply(y)
     saved = out.grad_fn.saved_tensors
     return [s if s is None else (s.grad_fn is y.grad_fn, s.grad_fn is out.grad_fn, s) for s in saved]
 
 
 @pytest.mark.parametrize("custom", [True, False])
-@same
 def test_22_4_pack_writes_into_its_input(torch, custom):
     x = torch.tensor([2.0], requires_grad=True)
-    f = square(torch).apply if custom else torch.exp
+    f = saving_four(torch).apply if custom else torch.exp
     with torch.autograd.graph.saved_tensors_hooks(lambda t: t.mul_(2), lambda t: t):
         what = raised(f, x * 1)
     return what, f(x * 1)
 
 
 @pytest.mark.parametrize("returned", [5, None, "text"])
-@same
 def test_22_4_unpack_gives_no_tensor(torch, returned):
     x = torch.tensor([2.0], requires_grad=True)
     with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: returned):
-        a, b = square(torch).apply(x), x.exp()
+        a, b = saving_four(torch).apply(x), x.exp()
     return raised(a.backward), raised(b.backward), raised(lambda: a.grad_fn.saved_tensors)
 
 
-@same
 def test_22_4_errors_of_the_hooks_themselves(torch: Any) -> Any:
     x = torch.tensor([2.0], requires_grad=True)
     seen: list[Any] = []
@@ -151,7 +129,6 @@ def test_22_4_errors_of_the_hooks_themselves(torch: Any) -> Any:
     return failed, [name for name, *_ in seen]
 
 
-@same
 def test_22_5_save_on_cpu(torch: Any) -> Any:
     graph = torch.autograd.graph
     x = torch.tensor([2.0], requires_grad=True)
@@ -161,7 +138,6 @@ def test_22_5_save_on_cpu(torch: Any) -> Any:
     return issubclass(graph.save_on_cpu, graph.saved_tensors_hooks), x.grad
 
 
-@same
 def test_22_6_hooks_disabled(torch: Any) -> Any:
     graph = torch.autograd.graph
 
@@ -183,7 +159,6 @@ def test_22_6_hooks_disabled(torch: Any) -> Any:
 
 
 @pytest.mark.parametrize("write", ["input", "output", "intermediate"])
-@same
 def test_2_12_what_was_packed_is_not_checked(torch, write):
     kept = {}
 
@@ -210,7 +185,6 @@ def test_2_12_what_was_packed_is_not_checked(torch, write):
     return told
 
 
-@same
 def test_what_has_no_gradient_comes_back_as_the_unpack_hook_returned_it(torch):
     seen: list[Any] = []
 
@@ -238,7 +212,6 @@ def test_what_has_no_gradient_comes_back_as_the_unpack_hook_returned_it(torch):
 
 
 @pytest.mark.parametrize("kind", ["saved_tensors_hooks", "save_on_cpu"])
-@same
 def test_hooks_that_are_left_more_often_than_entered(torch, kind):
     hooks = getattr(torch.autograd.graph, kind)
     own = hooks(lambda t: t, lambda t: t) if kind == "saved_tensors_hooks" else hooks()
@@ -266,7 +239,6 @@ def test_hooks_that_are_left_more_often_than_entered(torch, kind):
         """
     ),
 )
-@same
 def test_numbers_are_not_packed(torch, expression, kind):
     seen: list[Any] = []
     x = torch.tensor([2.0, 3.0], dtype=getattr(torch, kind), requires_grad=True)
@@ -277,7 +249,6 @@ def test_numbers_are_not_packed(torch, expression, kind):
 
 
 @pytest.mark.parametrize("expression", entries("x.relu() | x.tanh() | x * x | x.abs() | x ** 3 | x.clamp(min=0)"))
-@same
 def test_a_hook_that_unpacks_another_dtype(torch, expression):
     x = torch.tensor([1.0, -2.0, 3.0], requires_grad=True)
     with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t.double()):
@@ -293,7 +264,6 @@ UNPACK = entries("t[..., None] | ones | t.max() | t.float() | t.half() | t.long(
 @pytest.mark.parametrize("create_graph", [False, True])
 @pytest.mark.parametrize("how", UNPACK)
 @pytest.mark.parametrize("op", OPS)
-@same
 def test_22_3_something_else_is_unpacked(torch, op, how, create_graph):
     x, y, ones = wide(torch, [0.5, -1.5, 2.0], True), wide(torch, [1.0, 2.0, 3.0], True), wide(torch, [1.0] * 4)
     with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: eval(how, {"t": t, "ones": ones})):
@@ -302,7 +272,6 @@ def test_22_3_something_else_is_unpacked(torch, op, how, create_graph):
     return [round(v, 6) for v in g.tolist()]
 
 
-@same
 def test_22_3_a_mask_packed_as_another_dtype(torch: Any) -> Any:
     x = torch.tensor([0.5, -1.5, 2.0], dtype=torch.float64, requires_grad=True)
     m = torch.tensor([True, False, True])
@@ -316,7 +285,6 @@ def test_22_3_a_mask_packed_as_another_dtype(torch: Any) -> Any:
 
 @pytest.mark.parametrize("create_graph", [False, True])
 @pytest.mark.parametrize("shape", [(5, 4), (4,), (2, 3, 4)])
-@same
 def test_22_3_a_gradient_that_fits_no_input(torch, shape, create_graph):
     a, m = (torch.ones(*size, dtype=torch.float64, requires_grad=True) for size in ((2, 3), (3, 4)))
     with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: torch.ones(*shape, dtype=t.dtype)):
@@ -325,7 +293,6 @@ def test_22_3_a_gradient_that_fits_no_input(torch, shape, create_graph):
     return g.detach()
 
 
-@same
 def test_22_3_a_hook_is_asked_once_for_each_read(torch: Any) -> Any:
     x = torch.tensor([0.5, -1.5, 2.0], dtype=torch.float64, requires_grad=True)
     asked = []
@@ -345,7 +312,6 @@ LOSSES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_e
 
 @pytest.mark.parametrize("create_graph", [False, True])
 @pytest.mark.parametrize("loss", LOSSES)
-@same
 def test_22_3_gradients_of_a_reduced_loss_keep_the_shapes_of_its_inputs(torch, loss, create_graph):
     x = torch.tensor([[0.5, 0.25], [0.75, 0.125]], dtype=torch.float64, requires_grad=True)
     y = torch.tensor([0.25, 0.5], dtype=torch.float64).expand(2, 2).clone()

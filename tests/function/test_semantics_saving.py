@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 from functions import function, leaf, saved
-from oracle import keeping, raised, same, warned
+from oracle import keeping, raised, warned
 
 
-@same
 def test_1_9_a_captured_tensor_stays_differentiable(torch):
     def slope(g, kept):
         seen.append(kept is w)
@@ -25,7 +24,6 @@ def test_1_9_a_captured_tensor_stays_differentiable(torch):
     return seen, g, torch.autograd.grad(g, w)
 
 
-@same
 def test_1_11_the_same_tensor_again_and_again(torch):
     x = leaf(torch, 3.0)
     y = keeping(torch, lambda ctx, x, r: (x, x, x), saved(lambda g, a, b, c: g * a * b * c)).apply(x)
@@ -33,13 +31,11 @@ def test_1_11_the_same_tensor_again_and_again(torch):
     return g, torch.autograd.grad(g, x)
 
 
-@same
 def test_1_12_saved_variables(torch):
     y = keeping(torch, lambda ctx, x, r: (x, r)).apply(leaf(torch))
     return warned(lambda: y.grad_fn.saved_variables), y.grad_fn.saved_variables
 
 
-@same
 def test_1_13_attributes_are_not_checked_not_freed_and_differentiable_if_inputs(torch):
     def forward(ctx, x, through_input):
         ctx.x, ctx.between, ctx.through_input = x, x * x, through_input
@@ -59,7 +55,6 @@ def test_1_13_attributes_are_not_checked_not_freed_and_differentiable_if_inputs(
     return told
 
 
-@same
 def test_1_14_an_output_kept_as_an_attribute_is_a_cycle(torch):
     def forward(ctx, x, as_attribute):
         result, ctx.note = x * 2, SimpleNamespace()
@@ -84,7 +79,6 @@ def test_1_14_an_output_kept_as_an_attribute_is_a_cycle(torch):
     return alive, note()
 
 
-@same
 def test_1_15_what_is_not_saved_is_gone_when_forward_returns(torch):
     def forward(ctx, x):
         kept, dropped = x * 2, x * 3
@@ -99,7 +93,6 @@ def test_1_15_what_is_not_saved_is_gone_when_forward_returns(torch):
     return alive, [ref() is not None for ref in refs]
 
 
-@same
 def test_1_16_writes_that_bypass_autograd_go_unseen(torch):
     told = []
     for write in (lambda t: t.detach().numpy().fill(5.0), lambda t: t.data.mul_(7)):
@@ -111,7 +104,6 @@ def test_1_16_writes_that_bypass_autograd_go_unseen(torch):
     return told
 
 
-@same
 def test_1_18_a_bare_ctx_only_notes(torch):
     ctx, x = torch.autograd.function.FunctionCtx(), torch.ones(2)
     told = [ctx.save_for_backward(x, 3), ctx.mark_dirty(x), ctx.mark_non_differentiable(x, x)]
@@ -120,7 +112,6 @@ def test_1_18_a_bare_ctx_only_notes(torch):
     return told, ctx.materialize_grads, Keep.forward(ctx, x), ctx.to_save
 
 
-@same
 def test_2_10_a_saved_tensor_is_detached_in_place(torch):
     told = []
     for pick in (lambda ctx, x, r: (x,), lambda ctx, x, r: (r,)):
@@ -136,7 +127,6 @@ def test_2_10_a_saved_tensor_is_detached_in_place(torch):
     return told
 
 
-@same
 def test_2_10_in_built_in_operations(torch):
     told = []
     for how in (torch.sin, torch.exp, lambda t: t * t, lambda t: t[torch.tensor([0])]):
@@ -153,7 +143,6 @@ def test_2_10_in_built_in_operations(torch):
 @pytest.mark.parametrize(
     "name", "data grad requires_grad grad_fn _version is_leaf shape _base retains_grad output_nr T dtype mine".split()
 )
-@same
 def test_what_may_be_written_or_deleted(torch, name):
     x = leaf(torch)
     x.grad, x.mine = torch.ones(2), 3

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 from functions import function, leaf, saved
-from oracle import entries, keeping, raised, same
+from oracle import entries, keeping, raised
 
 
 @pytest.mark.parametrize("several", [False, True])
-@same
 def test_2_1_checked_at_each_read_and_never_otherwise(torch, several):
     told, saves = [], (lambda x, out: (x, out)) if several else True
     for backward in (lambda ctx, g: g * ctx.saved_tensors[0], lambda ctx, g: g):
@@ -22,7 +21,6 @@ def test_2_1_checked_at_each_read_and_never_otherwise(torch, several):
     return told
 
 
-@same
 def test_2_2_the_text(torch):
     y = leaf(torch, dtype="float64") * 2
     z = y.sin()
@@ -38,7 +36,6 @@ x.detach().requires_grad_()
 
 
 @pytest.mark.parametrize("made", MADE)
-@same
 def test_2_3_the_parts_of_the_text(torch, made):
     bump = function(torch, lambda ctx, x: x + 1, lambda ctx, g: g, name="Bump").apply
     pair = function(torch, lambda ctx, x: (x + 1, x + 2), lambda ctx, g, h: g + h, name="Pair").apply
@@ -51,7 +48,6 @@ def test_2_3_the_parts_of_the_text(torch, made):
 
 
 @pytest.mark.parametrize("made", ["x.exp()", "x.sqrt()", "x.tanh()", "x.sigmoid()", "x.relu()", "Exp(x)[0]"])
-@same
 def test_2_3_a_saved_output(torch, made):
     slope = saved(lambda g, h, result: g * result + h)
     Exp = function(torch, lambda ctx, x: (x.exp(), x * 2), slope, saves=lambda x, out: out[:1]).apply
@@ -61,7 +57,6 @@ def test_2_3_a_saved_output(torch, made):
     y.sum().backward()
 
 
-@same
 def test_2_4_under_anomaly_mode(torch):
     told, x = [], leaf(torch)
     for custom in (True, False):
@@ -82,7 +77,6 @@ t.__setitem__(0, 5.0) | t.__setitem__(slice(None), other) | t.__iadd__(1) | t.__
 
 
 @pytest.mark.parametrize("write", WRITES)
-@same
 def test_2_5_what_counts_as_a_write(torch, write):
     def written(t):
         return eval(write, {"torch": torch, "t": t, "other": torch.tensor([0.5, 2.0])}) is t, t, t._version
@@ -93,13 +87,11 @@ def test_2_5_what_counts_as_a_write(torch, write):
         return told, written(x)
 
 
-@same
 def test_2_5_what_is_no_write(torch):
     t = torch.ones(2)
     return t.requires_grad_()._version, t.detach()._version, (t * 2)._version, t.requires_grad_(False)._version
 
 
-@same
 def test_2_6_who_shares_the_counter(torch):
     x = torch.ones(2, 3)
     views = [x.view(6), x[0], x[:, 1:], x.T, x.reshape(3, 2), x.unsqueeze(0), x.expand(2, 2, 3), x.detach(), x[0][1:]]
@@ -111,7 +103,6 @@ def test_2_6_who_shares_the_counter(torch):
     return first, [t._version for t in (x, *views, *others)]
 
 
-@same
 def test_2_6_data_keeps_its_own_counter(torch):
     x, y = torch.ones(2), torch.zeros(2)
     x.add_(1)
@@ -122,19 +113,16 @@ def test_2_6_data_keeps_its_own_counter(torch):
     return first, x._version, y._version, y
 
 
-@same
 def test_2_6_numpy_writes_do_not_count(torch):
     x = torch.ones(2)
     x.numpy()[0] = 5
     return x, x._version
 
 
-@same
 def test_2_7_the_counter_cannot_be_set(torch):
     return raised(setattr, torch.ones(2), "_version", 3)[0]
 
 
-@same
 def test_2_8_increment_version(torch):
     increment, x = torch.autograd.graph.increment_version, leaf(torch)
     y = x * 1
@@ -144,7 +132,6 @@ def test_2_8_increment_version(torch):
     return told, increment(iter([x])), x._version
 
 
-@same
 def test_2_9_a_write_inside_backward_and_a_second_read(torch):
     def backward(ctx, g):
         ctx.saved_tensors[0].detach().add_(1)
@@ -167,7 +154,6 @@ NEEDS = (True, False), (False, True), (True, True)
 @pytest.mark.parametrize(
     ("how", "needs"), [*[(how, (True,)) for how in ONE], *[(how, needs) for how in TWO for needs in NEEDS]]
 )
-@same
 def test_2_11_what_built_in_operations_save(torch, how, needs):
     told = []
     for written in range(len(needs) + 1):
@@ -179,7 +165,6 @@ def test_2_11_what_built_in_operations_save(torch, how, needs):
     return told
 
 
-@same
 def test_a_write_into_what_a_node_saved_of_its_result_is_counted(torch):
     x, seen = torch.ones(2, requires_grad=True), []
     for write in ("t.detach().add_(1)", "t.data.add_(1)", "t.mul_(2)", "t[:1].detach().zero_()"):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from functions import doubling, wide
-from oracle import compare, entries, raised, same
+from oracle import compare, entries, raised
 
 TRANSFORMS = entries("""
 vmap(f)(rows) | grad(lambda x: f(x).sum())(x) | jvp(f, (x,), (x,)) | vjp(f, x) | jacrev(f)(x) | jacfwd(f)(x)
@@ -30,7 +30,6 @@ KINDS: dict[str, Any] = {
 
 @pytest.mark.parametrize("text", TRANSFORMS)
 @pytest.mark.parametrize("kind", KINDS)
-@same
 def test_20_1_to_20_3_what_a_transform_asks_for(torch, kind, text):
     names = {name: getattr(torch.func, name) for name in ("grad", "vjp", "jvp", "vmap", "jacrev", "jacfwd")}
     names |= {"hessian": torch.func.hessian, "x": wide(torch, [1.0, 2.0, 3.0]), "torch": torch}
@@ -39,13 +38,11 @@ def test_20_1_to_20_3_what_a_transform_asks_for(torch, kind, text):
     return found[0] if text.startswith("vjp") else found
 
 
-@same
 def test_20_9_the_default_rule(torch: Any) -> Any:
     return doubling(torch).vmap(None, None)
 
 
 @pytest.mark.parametrize("randomness", ["error", "different", "same"])
-@same
 def test_20_4_what_a_rule_is_told(torch, randomness):
     told = []
 
@@ -74,7 +71,6 @@ RESULTS = entries("""
 
 
 @pytest.mark.parametrize("text", RESULTS)
-@same
 def test_20_5_what_a_rule_returns(torch, text):
     rule = eval(f"lambda info, dims, x: {text}")
     try:
@@ -90,7 +86,6 @@ vmap(vmap(f))(rows) | vmap(lambda r: vmap(lambda s: f(s) + r)(x))(rows)
 
 
 @pytest.mark.parametrize("text", BATCHED)
-@same
 def test_20_6_a_rule_is_for_batches(torch, text):
     asked: list[Any] = []
     f = doubling(torch, vmap=lambda info, in_dims, x: asked.append(in_dims) or (x * 2, 0)).apply
@@ -117,7 +112,6 @@ vmap(f, in_dims=1)(x) | vmap(f)(x) | vmap(lambda x: f(x.sin()), in_dims=-1)(x)
 
 @pytest.mark.parametrize("in_dims", [0, 1, -1])
 @pytest.mark.parametrize("text", ARGUMENTS)
-@same
 def test_20_4_a_rule_is_given_the_batch_as_it_lies(torch, text, in_dims):
     told = []
 
@@ -132,7 +126,6 @@ def test_20_4_a_rule_is_given_the_batch_as_it_lies(torch, text, in_dims):
     return found.sum(), tuple(found.shape), told
 
 
-@same
 def test_20_4_a_rule_is_given_the_very_tensor(torch: Any) -> Any:
     x, seen = wide(torch, ROWS), []
 
@@ -147,7 +140,6 @@ def test_20_4_a_rule_is_given_the_very_tensor(torch: Any) -> Any:
 
 
 @pytest.mark.parametrize("out_dims", [0, 1, 2, -1])
-@same
 def test_20_5_the_out_dims_of_a_rule_are_where_the_batch_is(torch, out_dims):
     def told(info, in_dims, x):
         seen.append((in_dims, tuple(x.shape)))
@@ -173,7 +165,6 @@ TREES = entries("""
 
 
 @pytest.mark.parametrize("text", TREES)
-@same
 def test_20_5_a_rule_may_return_a_tree(torch, text):
     f = doubling(torch, vmap=lambda info, dims, x: eval(text, {"x": x * 2})).apply
     rows, seen = wide(torch, [[1.0, 2.0], [3.0, 4.0]]), []
@@ -232,7 +223,6 @@ def torch_rows(g: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", LARGER)
-@same
 def test_20_7_a_gradient_larger_than_its_input_is_summed(torch, name):
     forward, backward = LARGER[name]
     f = doubling(torch, forward=forward, backward=backward, generate_vmap_rule=True).apply
@@ -248,7 +238,6 @@ def test_20_7_a_gradient_larger_than_its_input_is_summed(torch, name):
     ]
 
 
-@same
 def test_20_7_a_generated_rule_sees_lists_and_where_the_batch_is(torch: Any) -> Any:
     seen = []
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from functions import function
-from oracle import entries, raised, same
+from oracle import entries, raised
 
 import workbench
 
@@ -40,7 +40,6 @@ def watched(seen: list[Any]) -> Callable[[Any, Any], None]:
 
 @pytest.mark.parametrize("create_graph", [False, True])
 @pytest.mark.parametrize("expression", EXPRESSIONS)
-@same
 def test_a_node_computes_what_leads_to_an_input_that_was_asked_for(torch, expression, create_graph):
     seen: list[Any] = []
     named = leaves(torch)
@@ -54,7 +53,6 @@ def test_a_node_computes_what_leads_to_an_input_that_was_asked_for(torch, expres
     return str(seen)
 
 
-@same
 def test_gradients_of_a_list_are_computed_all_or_none(torch):
     seen: list[Any] = []
     x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
@@ -65,7 +63,6 @@ def test_gradients_of_a_list_are_computed_all_or_none(torch):
     return seen
 
 
-@same
 def test_a_custom_function_is_told_what_its_inputs_need_whatever_was_asked_for(torch):
     seen: list[Any] = []
 
@@ -84,7 +81,6 @@ def test_a_custom_function_is_told_what_its_inputs_need_whatever_was_asked_for(t
     return seen, x.grad, y.grad, out.grad
 
 
-@same
 def test_a_tensor_that_is_asked_for_has_its_node_run_which_computes_nothing(torch):
     seen: list[Any] = []
     x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
@@ -96,7 +92,6 @@ def test_a_tensor_that_is_asked_for_has_its_node_run_which_computes_nothing(torc
     return seen, x.grad, y.grad
 
 
-@same
 def test_a_tensor_on_the_way_to_another_is_captured_and_run(torch):
     seen: list[Any] = []
     x, y = torch.ones(2, requires_grad=True), torch.full((2,), 3.0, requires_grad=True)
@@ -107,7 +102,6 @@ def test_a_tensor_on_the_way_to_another_is_captured_and_run(torch):
     return every, torch.autograd.grad(out, [middle, y], retain_graph=True), torch.autograd.grad(out, middle), seen
 
 
-@same
 def test_what_is_saved_is_checked_whoever_needs_it(torch):
     seen = []
     for written in (0, 1):
@@ -120,7 +114,6 @@ def test_what_is_saved_is_checked_whoever_needs_it(torch):
     return seen
 
 
-@same
 def test_what_is_saved_is_unpacked_whoever_needs_it(torch):
     seen: list[Any] = []
     x, y = torch.ones(1, requires_grad=True), torch.full((1,), 2.0, requires_grad=True)
@@ -129,7 +122,6 @@ def test_what_is_saved_is_unpacked_whoever_needs_it(torch):
     return torch.autograd.grad(out, x), seen
 
 
-@same
 def test_a_write_through_a_view_computes_what_leads_on(torch):
     seen: list[Any] = []
     x, y = torch.ones(2, requires_grad=True), torch.full((2,), 3.0, requires_grad=True)
@@ -146,7 +138,6 @@ def test_a_write_through_a_view_computes_what_leads_on(torch):
     return seen
 
 
-@same
 def test_a_write_through_a_view_that_is_asked_for(torch):
     seen: list[Any] = []
     x, y = torch.ones(2, requires_grad=True), torch.full((2,), 3.0, requires_grad=True)
@@ -160,7 +151,6 @@ def test_a_write_through_a_view_that_is_asked_for(torch):
     return torch.autograd.grad(out, old), seen
 
 
-@same
 def test_a_long_run_of_writes_into_one_tensor(torch):
     x, y = torch.ones(4, requires_grad=True), torch.full((4,), 3.0, requires_grad=True)
     base = x * 1
@@ -169,7 +159,6 @@ def test_a_long_run_of_writes_into_one_tensor(torch):
     return [torch.autograd.grad(base.sum(), each, retain_graph=True) for each in (x, y)]
 
 
-@same
 def test_the_hooks_of_a_lone_root_run_where_it_leads_to_no_input(torch):
     seen: list[Any] = []
     x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
@@ -186,7 +175,6 @@ def test_the_hooks_of_a_lone_root_run_where_it_leads_to_no_input(torch):
     return grads, seen, root.grad, x.grad, y.grad
 
 
-@same
 def test_the_hooks_of_a_lone_root_that_is_a_leaf(torch):
     seen: list[Any] = []
     x, y = torch.ones(1, requires_grad=True), torch.ones(2, requires_grad=True)
@@ -197,7 +185,6 @@ def test_the_hooks_of_a_lone_root_that_is_a_leaf(torch):
     return grads, seen, x.grad
 
 
-@same
 def test_what_the_hook_of_a_root_that_leads_nowhere_raises(torch):
     def fail(g: Any) -> None:
         raise ValueError("the hook")
@@ -208,7 +195,6 @@ def test_what_the_hook_of_a_root_that_leads_nowhere_raises(torch):
     return raised(torch.autograd.grad, root, y, allow_unused=True), torch.is_grad_enabled()
 
 
-@same
 def test_a_node_called_by_hand_inside_a_backward_computes_what_that_asks_for(torch):
     seen: list[Any] = []
     x, y = torch.ones(1, requires_grad=True), torch.full((1,), 3.0, requires_grad=True)
@@ -226,7 +212,6 @@ def test_a_node_called_by_hand_inside_a_backward_computes_what_that_asks_for(tor
     return seen
 
 
-@same
 def test_a_double_backward_records_no_node_that_nobody_asked_for(torch):
     def nodes_now() -> int:
         return (torch.ones(1, requires_grad=True) * 1).grad_fn._sequence_nr()

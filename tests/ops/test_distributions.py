@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from oracle import compare, entries, same
+from oracle import entries
 
 
-@same
 def test_gradients_reach_the_parameters(torch):
     D = torch.distributions
     scores = torch.tensor([[0.5, -1.0, 2.0]], dtype=torch.float64, requires_grad=True)
@@ -22,7 +21,6 @@ def test_gradients_reach_the_parameters(torch):
     return value, scores.grad, loc.grad, scale.grad
 
 
-@same
 def test_a_draw_with_a_gradient_moves_with_its_parameters(torch):
     loc, scale = torch.zeros(3, requires_grad=True), torch.ones(3, requires_grad=True)
     normal = torch.distributions.Normal(loc, scale)
@@ -32,7 +30,6 @@ def test_a_draw_with_a_gradient_moves_with_its_parameters(torch):
     return loc.grad, moved, normal.sample().requires_grad, draw.shape
 
 
-@same
 def test_draws_are_as_often_as_they_are_likely(torch):
     torch.manual_seed(1)
     D = torch.distributions
@@ -44,7 +41,6 @@ def test_draws_are_as_often_as_they_are_likely(torch):
     return near, abs(ones - 0.3) < 0.02, abs(normal.mean() - 1) < 0.06, abs(normal.std() - 2) < 0.06, uniform.min() > -1
 
 
-@same
 def test_a_rule_of_divergence_of_ones_own(torch):
     class Mine(torch.distributions.Normal):
         pass
@@ -68,16 +64,12 @@ q.multinomial(1) | p.multinomial(0) | (-p).multinomial(1) | (p * 0).multinomial(
 
 
 @pytest.mark.parametrize("text", entries(DRAWS))
-def test_a_draw(text: str) -> None:
-    def program(torch: Any) -> Any:
-        m, s, p = torch.zeros(3), torch.ones(3), torch.tensor([0.5, 0.25, 0.25])
-        made = eval(text, {"t": torch, "m": m, "s": s, "p": p, "q": torch.stack([p, p])})
-        return made.shape, made.dtype, made.requires_grad
-
-    compare(program)
+def test_a_draw(torch: Any, text: str) -> Any:
+    m, s, p = torch.zeros(3), torch.ones(3), torch.tensor([0.5, 0.25, 0.25])
+    made = eval(text, {"t": torch, "m": m, "s": s, "p": p, "q": torch.stack([p, p])})
+    return made.shape, made.dtype, made.requires_grad
 
 
-@same
 def test_draws_come_as_often_as_they_should(torch):
     torch.manual_seed(0)
     weights = torch.tensor([[1.0, 3.0, 0.0], [0.0, 2.0, 2.0]])

@@ -191,22 +191,16 @@ def test_tangents(text: Expression) -> None:
 
 
 @pytest.mark.parametrize("text", entries(PRINTED))
-def test_what_a_layer_is_printed_as_and_holds(text: str) -> None:
-    def program(torch: Any) -> Any:
-        layer = eval(text, {**vars(torch.nn), "torch": torch})
-        shapes = {name: (tuple(t.shape), t.dtype) for name, t in layer.state_dict().items()}
-        return repr(layer), shapes, [[tuple(p.shape) for p in each] for each in getattr(layer, "all_weights", [])]
-
-    compare(program)
+def test_what_a_layer_is_printed_as_and_holds(torch: Any, text: str) -> Any:
+    layer = eval(text, {**vars(torch.nn), "torch": torch})
+    shapes = {name: (tuple(t.shape), t.dtype) for name, t in layer.state_dict().items()}
+    return repr(layer), shapes, [[tuple(p.shape) for p in each] for each in getattr(layer, "all_weights", [])]
 
 
 @pytest.mark.parametrize("text", of(basic, LAYOUTS))
-def test_how_a_result_lies_in_memory(text: Expression) -> None:
-    def program(torch: Any) -> Any:
-        outs = flat(eval(text, names(torch)))
-        return [(t, t.stride(), t.is_contiguous()) for t in outs], raised(lambda: outs[0].view(-1))
-
-    compare(program)
+def test_how_a_result_lies_in_memory(torch: Any, text: Expression) -> Any:
+    outs = flat(eval(text, names(torch)))
+    return [(t, t.stride(), t.is_contiguous()) for t in outs], raised(lambda: outs[0].view(-1))
 
 
 def narrow(torch: Any, text: str, kind: str) -> Any:

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from oracle import raised, same
+from oracle import raised
 
 import workbench as w
 
 
-@same
 def test_memory_is_shared_with_numpy(torch: Any) -> Any:
     a = np.arange(3.0)
     t = torch.from_numpy(a)
@@ -26,14 +25,12 @@ def test_memory_is_shared_with_numpy(torch: Any) -> Any:
     return [*seen, t, asked, torch.as_tensor(t) is t, np.shares_memory(np.asarray(t), a), torch.asarray(a)]
 
 
-@same
 def test_an_array_that_may_not_be_written_is_warned_of(torch: Any) -> Any:
     a = np.arange(3.0)
     a.flags.writeable = False
     return torch.from_numpy(a)
 
 
-@same
 def test_a_deep_copy_of_a_leaf_has_its_own_memory_gradient_and_attributes(torch: Any) -> Any:
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     (x * x).sum().backward()
@@ -45,7 +42,6 @@ def test_a_deep_copy_of_a_leaf_has_its_own_memory_gradient_and_attributes(torch:
     return [y, y.grad, x, x.grad, y.note, y.note is x.note, twice[0] is twice[1], raised(copy.deepcopy, x * 2)]
 
 
-@same
 def test_a_shallow_copy_shares_memory(torch: Any) -> Any:
     x = torch.tensor([1.0, 2.0])
     y = copy.copy(x)
@@ -53,7 +49,6 @@ def test_a_shallow_copy_shares_memory(torch: Any) -> Any:
     return x, y, copy.copy(x.requires_grad_())
 
 
-@same
 def test_what_was_pickled_is_computed_with(torch: Any) -> Any:
     x = pickle.loads(pickle.dumps(torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)))
     y = torch.ones(2, 2)
@@ -61,7 +56,6 @@ def test_what_was_pickled_is_computed_with(torch: Any) -> Any:
     return x, x.grad, x.dtype is y.dtype
 
 
-@same
 def test_a_pickle_keeps_elements_attributes_and_whether_it_requires_grad(torch: Any) -> Any:
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     x.sum().backward()

@@ -88,39 +88,33 @@ def test_hooks_on_both_sides(model: str) -> None:
     compare(lambda torch: shown(torch, model, AFTER["doubles"], BEFORE["triples"]))
 
 
-def test_order_and_removal() -> None:
-    def program(torch: Any) -> Any:
-        module, (x,) = models(torch)["relu"]
-        seen: list[str] = []
-        handles = [
-            module.register_full_backward_hook(lambda m, i, o: seen.append("one")),
-            module.register_full_backward_hook(lambda m, i, o: seen.append("two"), prepend=True),
-            module.register_full_backward_pre_hook(lambda m, o: seen.append("before")),
-            module.register_full_backward_pre_hook(lambda m, o: seen.append("first"), prepend=True),
-        ]
-        out = module(x)
-        handles[0].remove()  # too late for a call that was made
-        out.sum().backward()
-        seen.append("again")
-        module(x).sum().backward()
-        for handle in handles:
-            handle.remove()
-        return seen, chain(module(x).grad_fn), x.grad
-
-    compare(program)
+def test_order_and_removal(torch: Any) -> Any:
+    module, (x,) = models(torch)["relu"]
+    seen: list[str] = []
+    handles = [
+        module.register_full_backward_hook(lambda m, i, o: seen.append("one")),
+        module.register_full_backward_hook(lambda m, i, o: seen.append("two"), prepend=True),
+        module.register_full_backward_pre_hook(lambda m, o: seen.append("before")),
+        module.register_full_backward_pre_hook(lambda m, o: seen.append("first"), prepend=True),
+    ]
+    out = module(x)
+    handles[0].remove()  # too late for a call that was made
+    out.sum().backward()
+    seen.append("again")
+    module(x).sum().backward()
+    for handle in handles:
+        handle.remove()
+    return seen, chain(module(x).grad_fn), x.grad
 
 
-def test_modules_in_modules_and_a_second_derivative() -> None:
-    def program(torch: Any) -> Any:
-        net = torch.nn.Sequential(torch.nn.Sigmoid(), torch.nn.Tanh()).double()
-        seen: list[Any] = []
-        for module in (net, *net):
-            module.register_full_backward_hook(lambda m, i, o: seen.append((type(m).__name__, i[0].shape)))
-        x = torch.tensor([0.5, -1.0], dtype=torch.float64, requires_grad=True)
-        (g,) = torch.autograd.grad(net(x).sum(), x, create_graph=True)
-        g.sum().backward()
-        with torch.no_grad():
-            quiet = net(x)
-        return seen, x.grad, quiet
-
-    compare(program)
+def test_modules_in_modules_and_a_second_derivative(torch: Any) -> Any:
+    net = torch.nn.Sequential(torch.nn.Sigmoid(), torch.nn.Tanh()).double()
+    seen: list[Any] = []
+    for module in (net, *net):
+        module.register_full_backward_hook(lambda m, i, o: seen.append((type(m).__name__, i[0].shape)))
+    x = torch.tensor([0.5, -1.0], dtype=torch.float64, requires_grad=True)
+    (g,) = torch.autograd.grad(net(x).sum(), x, create_graph=True)
+    g.sum().backward()
+    with torch.no_grad():
+        quiet = net(x)
+    return seen, x.grad, quiet

@@ -6,10 +6,9 @@ from collections import OrderedDict
 
 import pytest
 from module_samples import batch, linear, mlp
-from oracle import raised, same, warned
+from oracle import raised, warned
 
 
-@same
 def test_a_model_learns_as_pytorchs(torch):
     model, loss_of = mlp(torch), torch.nn.MSELoss()
     target, losses = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]), []
@@ -24,7 +23,6 @@ def test_a_model_learns_as_pytorchs(torch):
     return losses, [parameter for _, parameter in model.named_parameters()]
 
 
-@same
 def test_a_row_of_modules(torch):
     nn = torch.nn
     row = nn.Sequential(OrderedDict([("a", linear(torch, 2, 3)), ("b", nn.Tanh()), ("c", linear(torch, 3, 1))]))
@@ -46,7 +44,6 @@ def test_a_row_of_modules(torch):
     return seen
 
 
-@same
 def test_a_list_of_modules(torch):
     nn = torch.nn
     row = nn.ModuleList([linear(torch, 2, 2) for _ in range(3)])
@@ -59,7 +56,6 @@ def test_a_list_of_modules(torch):
     return [*seen, repr(row), repr(row.pop(-1)), repr(row[::2]), [name for name, _ in row.named_parameters()]]
 
 
-@same
 def test_modes_and_gradients_of_all_parts(torch):
     model = mlp(torch)
     model(batch(torch)).sum().backward()
@@ -77,7 +73,6 @@ def test_modes_and_gradients_of_all_parts(torch):
     return seen
 
 
-@same
 def test_zeroing_gradients_that_have_a_history(torch):
     layer = linear(torch, 2, 1)
     (layer(batch(torch)) ** 2).sum().backward(create_graph=True)
@@ -86,7 +81,6 @@ def test_zeroing_gradients_that_have_a_history(torch):
     return [*seen, layer.weight.grad, layer.weight.grad.requires_grad]
 
 
-@same
 def test_another_dtype(torch):
     model = mlp(torch)
     model.register_buffer("steps", torch.tensor(3))
@@ -100,7 +94,6 @@ def test_another_dtype(torch):
     return seen
 
 
-@same
 def test_hooks_around_forward(torch):
     layer, x, seen = linear(torch, 2, 1), batch(torch), []
 
@@ -122,7 +115,6 @@ def test_hooks_around_forward(torch):
     return out, layer(x), seen
 
 
-@same
 def test_hooks_may_change_keywords_and_be_wrong_about_it(torch):
     class Takes(torch.nn.Module):
         def forward(self, x, *, factor=1):
@@ -138,7 +130,6 @@ def test_hooks_may_change_keywords_and_be_wrong_about_it(torch):
     return [*seen, raised(module, torch.ones(2))]
 
 
-@same
 def test_hooks_that_are_always_called(torch):
     class Fails(torch.nn.Module):
         def forward(self, x):
@@ -152,7 +143,6 @@ def test_hooks_that_are_always_called(torch):
     return [*answer, seen, warned(lambda: raised(module, 4))]
 
 
-@same
 def test_weights_at_the_beginning(torch):
     layer = torch.nn.Linear(100, 50)
     bounded = [bool((p.abs() <= 0.1).all()) and bool(p.abs().max() > 0.05) for p in layer.parameters()]
@@ -163,7 +153,6 @@ def test_weights_at_the_beginning(torch):
     return bounded, versions, [p._version for p in layer.parameters()], told, empty[0].bias, layer.weight.is_leaf
 
 
-@same
 def test_an_embedding_that_is_told_all_by_place(torch):
     table = torch.nn.Embedding(3, 2, 1, None, 2.0, False, False, torch.tensor([[1.0, 2.0], [0.0, 0.0], [3.0, 4.0]]))
     rows = torch.nn.functional.embedding(torch.tensor([2, 0]), table.weight, None, None, 2.0, False, False)

@@ -6,10 +6,9 @@ import copy
 import pickle
 
 from module_samples import batch, held, linear, mlp
-from oracle import raised, same
+from oracle import raised
 
 
-@same
 def test_what_a_model_holds(torch):
     model = mlp(torch)
     model.shared = model.head
@@ -35,7 +34,6 @@ def test_what_a_model_holds(torch):
     ]
 
 
-@same
 def test_attributes_move_from_kind_to_kind(torch):
     module = torch.nn.Module()
     module.x = 1
@@ -59,7 +57,6 @@ def test_attributes_move_from_kind_to_kind(torch):
     return [*seen, held(module), module.x, raised(getattr, module, "y")]
 
 
-@same
 def test_before_module_is_ready(torch):
     class Early(torch.nn.Module):
         def __init__(self, what):
@@ -79,7 +76,6 @@ def test_before_module_is_ready(torch):
     ] + [raised(torch.nn.Module().register_parameter, "x", leaf * 2)]
 
 
-@same
 def test_extra_repr(torch):
     class Said(torch.nn.Module):
         def __init__(self, text, inner=None):
@@ -97,7 +93,6 @@ def test_extra_repr(torch):
     )
 
 
-@same
 def test_a_copy_is_a_model_of_its_own(torch):
     model = mlp(torch)
     model.register_forward_hook(lambda m, args, output: output + 1)
@@ -108,7 +103,6 @@ def test_a_copy_is_a_model_of_its_own(torch):
     return held(model), held(double), model(batch(torch)), double(batch(torch)), [p.grad for p in double.parameters()]
 
 
-@same
 def test_a_pickled_layer(torch):
     layer = pickle.loads(pickle.dumps(linear(torch, 2, 1)))
     return held(layer), repr(layer), layer(batch(torch))
@@ -121,7 +115,6 @@ CLASSES = (
 )
 
 
-@same
 def test_a_refused_class_is_said_with_the_place_where_pytorch_defines_it(torch):
     kinds = [getattr(torch.nn, name) for name in CLASSES.split()]
     kinds += [torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW, torch.optim.Optimizer, torch.nn.Parameter]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 import pickle
 
+from functions import function, saved
 from module_samples import batch, linear
-from oracle import raised, same
+from oracle import raised
 
 
-@same
 def test_a_parameter(torch):
     t = torch.tensor([1.0, 2.0])
     p = torch.nn.Parameter(t)
@@ -25,7 +25,6 @@ def test_a_parameter(torch):
     ] + [t, t._version, p._version, p.is_leaf, p.grad, double.grad, p.add_ is not None]
 
 
-@same
 def test_a_parameter_requires_grad_whatever_the_mode(torch):
     with torch.no_grad():
         p = torch.nn.Parameter(torch.ones(2))
@@ -35,7 +34,6 @@ def test_a_parameter_requires_grad_whatever_the_mode(torch):
     return p, q.is_inference(), q.requires_grad, isinstance(q, torch.nn.Parameter), made.is_leaf, made.grad_fn
 
 
-@same
 def test_what_is_no_parameter(torch):
     return [
         raised(torch.nn.Parameter, [1.0]),
@@ -45,7 +43,6 @@ def test_what_is_no_parameter(torch):
     ]
 
 
-@same
 def test_data_of_a_parameter_is_written_unseen(torch):
     layer = linear(torch, 2, 1)
     out = layer(batch(torch)).sum()
@@ -55,7 +52,6 @@ def test_data_of_a_parameter_is_written_unseen(torch):
     return layer.weight, layer.bias, layer.weight.grad, layer.bias.grad, layer.weight._version
 
 
-@same
 def test_parameters_in_every_operation(torch):
     p = torch.nn.Parameter(torch.tensor([0.5, 2.0]))
     x = torch.tensor([3.0, -1.0], requires_grad=True)
@@ -66,19 +62,8 @@ def test_parameters_in_every_operation(torch):
     return out, p.grad, x.grad, [type(each).__name__ for each in out]
 
 
-@same
 def test_a_function_saves_a_parameter(torch):
-    class Scale(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, p):
-            ctx.save_for_backward(x, p)
-            return x * p
-
-        @staticmethod
-        def backward(ctx, g):
-            x, p = ctx.saved_tensors
-            return g * p, g * x
-
+    Scale = function(torch, lambda ctx, x, p: x * p, saved(lambda g, x, p: (g * p, g * x)), saves=True, name="Scale")
     p = torch.nn.Parameter(torch.tensor([0.5, 2.0]))
     x = torch.tensor([3.0, -1.0], requires_grad=True)
     Scale.apply(x, p).sum().backward()

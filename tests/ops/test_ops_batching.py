@@ -18,7 +18,7 @@ from workbench.ops.core.registry import SEVERAL
 
 SIZE = 3
 WITHOUT_SAMPLES = {  # each sample's result has a shape of its own, and PyTorch refuses; values in test_ops_vmap.py
-    ("masked_select", 1): "vmap: Attempted to vmap over `mask`",
+    ("masked_select", 1): "vmap: Attempted to vmap over `mask`"
 }
 OPS = [*REGISTRY.values(), *SEVERAL.values()]
 

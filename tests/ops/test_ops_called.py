@@ -7,7 +7,8 @@ import warnings
 from typing import Any
 
 import pytest
-from oracle import compare, entries, names, raised, same
+from functions import function
+from oracle import compare, entries, names, raised
 
 SHAPES = [
     ((), (1,)), ((), (1, 1)), ((2,), (1, 2)), ((2,), (1, 1, 2)), ((1,), (1, 1)), ((0,), (1,)), ((2,), (3,)),
@@ -16,16 +17,13 @@ SHAPES = [
 
 
 @pytest.mark.parametrize("shape, given", SHAPES, ids=str)
-def test_a_write_of_more_dimensions(shape: Any, given: Any) -> None:
-    def written(torch: Any) -> list[Any]:
-        target, ones = torch.zeros(shape), torch.ones(given)
-        calls = [target.copy_, target.data.copy_, target.add_, target.mul_, target.sub_, target.clone().copy_]
-        return [(raised(call, ones), target.clone()) for call in calls] + [
-            (raised(target.copy_, ones.double()), target.clone()),
-            raised(target.__setitem__, ..., ones) == "nothing was raised",
-        ]
-
-    compare(written)
+def test_a_write_of_more_dimensions(torch: Any, shape: Any, given: Any) -> list[Any]:
+    target, ones = torch.zeros(shape), torch.ones(given)
+    calls = [target.copy_, target.data.copy_, target.add_, target.mul_, target.sub_, target.clone().copy_]
+    return [(raised(call, ones), target.clone()) for call in calls] + [
+        (raised(target.copy_, ones.double()), target.clone()),
+        raised(target.__setitem__, ..., ones) == "nothing was raised",
+    ]
 
 
 METHODS = (
@@ -35,24 +33,21 @@ METHODS = (
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_an_operator_called_by_its_method(method: str) -> None:
-    def called(torch: Any) -> list[Any]:
-        found: list[Any] = []
-        for text in ("y", "s", "n", "2", "2.5", "'a'", "None", "[1, 2, 3]"):
-            named = names(torch)
-            x = named["p"] * 1
-            try:
-                out = getattr(x, f"__{method}__")(eval(text, named))
-            except Exception as error:
-                found.append((type(error).__name__, str(error)))
-                continue
-            found.append(out)
-            if isinstance(out, torch.Tensor) and out.requires_grad:
-                leaves = [named[name] for name in "pys"]
-                found.append(torch.autograd.grad(out.sum(), leaves, allow_unused=True))
-        return found
-
-    compare(called)
+def test_an_operator_called_by_its_method(torch: Any, method: str) -> list[Any]:
+    found: list[Any] = []
+    for text in ("y", "s", "n", "2", "2.5", "'a'", "None", "[1, 2, 3]"):
+        named = names(torch)
+        x = named["p"] * 1
+        try:
+            out = getattr(x, f"__{method}__")(eval(text, named))
+        except Exception as error:
+            found.append((type(error).__name__, str(error)))
+            continue
+        found.append(out)
+        if isinstance(out, torch.Tensor) and out.requires_grad:
+            leaves = [named[name] for name in "pys"]
+            found.append(torch.autograd.grad(out.sum(), leaves, allow_unused=True))
+    return found
 
 
 WRONG_HOOKS = "[] | [abs] | [abs, 3] | [3, abs] | [abs, abs, abs] | [None, None]"
@@ -86,20 +81,16 @@ torch.sin(x, out=o)
 
 
 @pytest.mark.parametrize("call", entries(OUT))
-def test_out_of_dual_numbers(call: str) -> None:
-    def refused(torch: Any) -> Any:
-        with torch.autograd.forward_ad.dual_level():
-            x, o = torch.ones(2), torch.zeros(2)
-            d = torch.autograd.forward_ad.make_dual(torch.ones(2), torch.ones(2))
-            given = {"torch": torch, "x": x, "o": o, "d": d}
-            said = raised(eval, call, given)
-            with torch.no_grad():
-                return said, raised(eval, call, given)
-
-    compare(refused)
+def test_out_of_dual_numbers(torch: Any, call: str) -> Any:
+    with torch.autograd.forward_ad.dual_level():
+        x, o = torch.ones(2), torch.zeros(2)
+        d = torch.autograd.forward_ad.make_dual(torch.ones(2), torch.ones(2))
+        given = {"torch": torch, "x": x, "o": o, "d": d}
+        said = raised(eval, call, given)
+        with torch.no_grad():
+            return said, raised(eval, call, given)
 
 
-@same
 def test_out_inside_transforms(torch):
     def written(x):
         out = torch.zeros(2)
@@ -115,22 +106,13 @@ def test_out_inside_transforms(torch):
     return [raised(call) for call in calls]
 
 
-@same
 def test_whether_setup_context_is_defined(torch):
-    class Alone(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x
+    Alone = function(torch, lambda ctx, x: x, name="Alone")
 
-    class InTwo(torch.autograd.Function):
-        @staticmethod
-        def forward(x):
-            return x
+    def setup_context(ctx, inputs, output):
+        pass
 
-        @staticmethod
-        def setup_context(ctx, inputs, output):
-            pass
-
+    InTwo = function(torch, lambda x: x, name="InTwo", setup_context=setup_context)
     told = torch.autograd.function._is_setup_context_defined
     return [told(f) for f in (Alone.setup_context, InTwo.setup_context, torch.autograd.Function.setup_context, None)]
 
@@ -146,12 +128,9 @@ t.new(['a']) | t.new([[1], [1, 2]]) | t.new(range(3)) | t.new((1.5, 2)) | torch.
 
 
 @pytest.mark.parametrize("call", entries(NEW))
-def test_new(call: str) -> None:
-    def made(torch: Any) -> Any:
-        t, i, g = torch.tensor([1.0, 2.0]), torch.tensor([1, 2]), torch.ones(2, requires_grad=True)
-        return eval(call, {"torch": torch, "t": t, "i": i, "g": g})
-
-    compare(made)
+def test_new(torch: Any, call: str) -> Any:
+    t, i, g = torch.tensor([1.0, 2.0]), torch.tensor([1, 2]), torch.ones(2, requires_grad=True)
+    return eval(call, {"torch": torch, "t": t, "i": i, "g": g})
 
 
 DRAWN = "uniform_() | normal_() | uniform_(2, 3)"

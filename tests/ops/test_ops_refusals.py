@@ -8,19 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 from expressions import POSITIVE, TALL
-from oracle import chain, compare, entries, names, raised, same
+from oracle import chain, compare, entries, names, raised
 
 import workbench
 
 
-@same
 def test_activations_in_place_without_a_graph(torch: Any) -> Any:
     x, F = torch.tensor([-1.0, 2.0]), torch.nn.functional
     integers = torch.tensor([-1, 2])
     return F.leaky_relu(x.clone(), -0.5, True), F.elu(x.clone(), -0.5, True), raised(F.elu, integers, 1.0, True)
 
 
-@same
 def test_what_is_no_condition_and_no_limit(torch: Any) -> Any:
     x, m = torch.ones(2), torch.tensor([True, False])
     calls = [(torch.where, True, x, x), (torch.where, m, x), (torch.where, m, "a", x), (torch.clamp, x, "a")]
@@ -28,7 +26,6 @@ def test_what_is_no_condition_and_no_limit(torch: Any) -> Any:
     return [raised(*call)[0] for call in calls]
 
 
-@same
 def test_a_clone_that_lies_otherwise_is_viewed_and_reshaped(torch: Any) -> Any:
     a = torch.arange(6.0).reshape(2, 3).requires_grad_()
     b = a.t().clone()
@@ -38,7 +35,6 @@ def test_a_clone_that_lies_otherwise_is_viewed_and_reshaped(torch: Any) -> Any:
     return chain, b, c, d, a.grad, a.grad.stride(), raised(b.view, 6)
 
 
-@same
 def test_the_gradient_of_a_factor_lies_as_the_factor_does(torch: Any) -> Any:
     row = torch.arange(2.0, requires_grad=True)
     seen = []
@@ -65,21 +61,17 @@ GRADIENTS = {
 
 
 @pytest.mark.parametrize(("op", "gradient"), [(op, g) for op, gradients in GRADIENTS.items() for g in gradients])
-def test_a_gradient_of_another_shape(op: str, gradient: str) -> None:
-    def program(torch: Any) -> Any:
-        named = names(torch)
-        leaves = [v for v in named.values() if isinstance(v, torch.Tensor) and v.requires_grad]
-        seen = []
-        for register in ("register_prehook", "register_hook"):
-            h = eval(op, named)
-            getattr(h.grad_fn, register)(lambda gs, *rest: (eval(gradient, named | {"gs": gs}).double(),))
-            seen.append(raised(h.sum().backward))
-        return seen, [leaf.grad for leaf in leaves], raised(h.backward, eval(gradient, named | {"gs": [named["x"]]}))
-
-    compare(program)
+def test_a_gradient_of_another_shape(torch: Any, op: str, gradient: str) -> Any:
+    named = names(torch)
+    leaves = [v for v in named.values() if isinstance(v, torch.Tensor) and v.requires_grad]
+    seen = []
+    for register in ("register_prehook", "register_hook"):
+        h = eval(op, named)
+        getattr(h.grad_fn, register)(lambda gs, *rest: (eval(gradient, named | {"gs": gs}).double(),))
+        seen.append(raised(h.sum().backward))
+    return seen, [leaf.grad for leaf in leaves], raised(h.backward, eval(gradient, named | {"gs": [named["x"]]}))
 
 
-@same
 def test_hooks_on_what_was_freed(torch: Any) -> Any:
     x = torch.ones(2, requires_grad=True) * 1
     seen = []
@@ -93,7 +85,6 @@ def test_hooks_on_what_was_freed(torch: Any) -> Any:
     return seen
 
 
-@same
 def test_a_dimension_is_kept_only_where_one_is_named(torch: Any) -> Any:
     x = torch.ones(2)
     return raised(torch.sum, x, keepdim=True)[0], raised(torch.mean, x, keepdim=True)[0], x.sum(0, True)
@@ -120,7 +111,6 @@ def test_a_method_of_what_is_no_tensor(name: str) -> None:
     compare(lambda torch: getattr(torch.Tensor, name)(5, *[torch.ones(2, 2)] * (name == "mm")))
 
 
-@same
 def test_which_errors_arguments_of_several_signatures_raise(torch: Any) -> Any:
     a, rows = torch.arange(6.0).reshape(2, 3), torch.tensor([[0, 1, 1]])
     calls = [(t, given) for t in (a.sum, a.mean, a.max, a.sort, a.squeeze, a.std, a.all) for given in ("a", 1.5, a)]
@@ -143,7 +133,6 @@ def test_the_argument_is_named_where_pytorch_lists_signatures() -> None:
         assert raised(call) == ("TypeError", said)
 
 
-@same
 def test_the_shape_of_data_changed_after_forward(torch: Any) -> Any:
     x = torch.ones(3, requires_grad=True)
     y, once = x * x, x * 2
@@ -155,7 +144,6 @@ def test_the_shape_of_data_changed_after_forward(torch: Any) -> Any:
     return refused, once.shape, raised((c * 2).sum().backward), raised((c * c).sum().backward), c.grad
 
 
-@same
 def test_a_hook_that_fails_in_numpy_keeps_its_own_error(torch: Any) -> Any:
 
     x = torch.ones(3, requires_grad=True)
@@ -164,7 +152,6 @@ def test_a_hook_that_fails_in_numpy_keeps_its_own_error(torch: Any) -> Any:
     return raised(y.sum().backward), x.grad
 
 
-@same
 def test_what_is_looked_up_in_columns_lies_row_by_row(torch: Any) -> Any:
     a, c = torch.arange(6.0, requires_grad=True), torch.arange(24.0).reshape(2, 3, 4)
     columns = (a.reshape(2, 3) * 2)[:, [0, 2, 1]]
@@ -178,27 +165,20 @@ SHAPES = [(2,), (2, 2), (1, 2, 2), (3, 2, 2), (4, 1, 2, 2), (3, 1, 2), (3, 2, 1)
 
 @pytest.mark.parametrize("left, right", [(True, True), (True, False), (False, True)])
 @pytest.mark.parametrize("shapes", list(itertools.product(SHAPES, SHAPES)), ids=str)
-def test_every_kind_of_matrix_product(shapes: Any, left: bool, right: bool) -> None:
+def test_every_kind_of_matrix_product(torch: Any, shapes: Any, left: bool, right: bool) -> Any:
     """One product where PyTorch computes one, a batch where it computes a batch; and what it says of sizes."""
-
-    def program(torch: Any) -> Any:
-        a, b = (torch.ones(shape).cumsum(0).requires_grad_(on) for shape, on in zip(shapes, (left, right), strict=True))
-        out = a @ b
-        out.sum().backward()
-        return chain(out.grad_fn), out.sum(), a.grad is None or a.grad.sum(), b.grad is None or b.grad.sum()
-
-    compare(program)
+    a, b = (torch.ones(shape).cumsum(0).requires_grad_(on) for shape, on in zip(shapes, (left, right), strict=True))
+    out = a @ b
+    out.sum().backward()
+    return chain(out.grad_fn), out.sum(), a.grad is None or a.grad.sum(), b.grad is None or b.grad.sum()
 
 
-def test_a_product_with_what_is_not_in_order() -> None:
-    def program(torch: Any) -> Any:
-        batch = torch.ones(3, 4, 2).cumsum(0)
-        one = torch.ones(2, 2, requires_grad=True)
-        turned = [batch.transpose(0, 1), batch[:, ::2], batch.mT.contiguous().mT]
-        found = [(t.requires_grad_() @ one.detach(), t @ one) for t in turned]
-        return [(chain(a.grad_fn), chain(b.grad_fn), (a - b).abs().max().item()) for a, b in found]
-
-    compare(program)
+def test_a_product_with_what_is_not_in_order(torch: Any) -> Any:
+    batch = torch.ones(3, 4, 2).cumsum(0)
+    one = torch.ones(2, 2, requires_grad=True)
+    turned = [batch.transpose(0, 1), batch[:, ::2], batch.mT.contiguous().mT]
+    found = [(t.requires_grad_() @ one.detach(), t @ one) for t in turned]
+    return [(chain(a.grad_fn), chain(b.grad_fn), (a - b).abs().max().item()) for a, b in found]
 
 
 # Targets and the classes' weights: the weights of all that counts may be 0.
@@ -210,54 +190,42 @@ WEIGHED = """
 
 @pytest.mark.parametrize("loss", ["nll_loss", "cross_entropy"])
 @pytest.mark.parametrize("text", entries(WEIGHED))
-def test_weights_that_sum_to_0(text: str, loss: str) -> None:
-    def program(torch: Any) -> Any:
-        target, weight = eval(text)
-        weight = None if weight is None else torch.tensor([float(w) for w in weight])
-        rows = torch.tensor([[1.0, 2.0, 3.0], [0.0, 1.0, -1.0]], requires_grad=True)
-        images = rows.detach().t()[None, :, :, None].contiguous().requires_grad_()
-        seen = []
-        for x, t in ((rows, torch.tensor(target)), (images, torch.tensor(target)[None, :, None])):
-            for reduction in ("mean", "sum"):
-                out = getattr(torch.nn.functional, loss)(x, t, weight, reduction=reduction)
-                seen += [out.item(), torch.autograd.grad(out, x)[0].tolist()]
-        return seen
-
-    compare(program)
+def test_weights_that_sum_to_0(torch: Any, text: str, loss: str) -> Any:
+    target, weight = eval(text)
+    weight = None if weight is None else torch.tensor([float(w) for w in weight])
+    rows = torch.tensor([[1.0, 2.0, 3.0], [0.0, 1.0, -1.0]], requires_grad=True)
+    images = rows.detach().t()[None, :, :, None].contiguous().requires_grad_()
+    seen = []
+    for x, t in ((rows, torch.tensor(target)), (images, torch.tensor(target)[None, :, None])):
+        for reduction in ("mean", "sum"):
+            out = getattr(torch.nn.functional, loss)(x, t, weight, reduction=reduction)
+            seen += [out.item(), torch.autograd.grad(out, x)[0].tolist()]
+    return seen
 
 
 @pytest.mark.parametrize("join", ["cat", "stack"])
-def test_what_a_hook_sees_of_integers_that_were_joined(join: str) -> None:
-    def program(torch: Any, join: str) -> Any:
-        x, seen = torch.ones(2, requires_grad=True), []
-        others = torch.tensor([1, 2]), torch.tensor([True, False]), torch.ones(2, dtype=torch.float64)
-        joined = getattr(torch, join)([x, *others])
-        joined.grad_fn.register_hook(lambda grads, _: seen.extend(grads))
-        joined.sum().backward()
-        return seen, x.grad
-
-    compare(program, join)
+def test_what_a_hook_sees_of_integers_that_were_joined(torch: Any, join: str) -> Any:
+    x, seen = torch.ones(2, requires_grad=True), []
+    others = torch.tensor([1, 2]), torch.tensor([True, False]), torch.ones(2, dtype=torch.float64)
+    joined = getattr(torch, join)([x, *others])
+    joined.grad_fn.register_hook(lambda grads, _: seen.extend(grads))
+    joined.sum().backward()
+    return seen, x.grad
 
 
-def test_a_result_that_was_written_to_is_refused_by_its_own_backward() -> None:
-    def program(torch: Any) -> Any:
-        u, s, vh = torch.linalg.svd(torch.tensor(TALL, requires_grad=True), False)
-        u.data.mul_(1)
-        loss = (u.square() * s).sum()
-        with torch.no_grad():
-            vh.mul_(2)
-        loss.backward()
-
-    compare(program)
+def test_a_result_that_was_written_to_is_refused_by_its_own_backward(torch: Any) -> Any:
+    u, s, vh = torch.linalg.svd(torch.tensor(TALL, requires_grad=True), False)
+    u.data.mul_(1)
+    loss = (u.square() * s).sum()
+    with torch.no_grad():
+        vh.mul_(2)
+    loss.backward()
 
 
-def test_hooks_see_what_a_decomposition_saves() -> None:
-    def program(torch: Any) -> Any:
-        seen: list[Any] = []
-        a = torch.tensor(POSITIVE[0], requires_grad=True)
-        with torch.autograd.graph.saved_tensors_hooks(lambda t: seen.append(tuple(t.shape)) or t, lambda t: t):
-            values, vectors = torch.linalg.eigh(a)
-        (grad,) = torch.autograd.grad((values * values).sum() + vectors.square()[0, 0], a)
-        return seen, grad, values.grad_fn._saved_eigenvalues.shape
-
-    compare(program)
+def test_hooks_see_what_a_decomposition_saves(torch: Any) -> Any:
+    seen: list[Any] = []
+    a = torch.tensor(POSITIVE[0], requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: seen.append(tuple(t.shape)) or t, lambda t: t):
+        values, vectors = torch.linalg.eigh(a)
+    (grad,) = torch.autograd.grad((values * values).sum() + vectors.square()[0, 0], a)
+    return seen, grad, values.grad_fn._saved_eigenvalues.shape

@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 import pytest
-from oracle import compare, entries, raised
+from oracle import entries, raised
 
 import workbench
 from workbench.absent import names
@@ -48,24 +48,21 @@ def test_an_op_of_a_name_that_pytorch_has_can_be_called_by_it() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(VARIANTS))
-def test_what_a_name_may_do(name: str) -> None:
-    def program(torch: Any) -> Any:
-        if torch is workbench:
-            assert not (VARIANTS[name].out and name in WITHOUT_OUT)
-            out, also = VARIANTS[name].out or name in WITHOUT_OUT, VARIANTS[name].also
-        else:
-            out, also = takes_out(torch, name), second_names(torch).get(name, ())
-        there = {"out=": out}
-        for each in [own + end for own in (name, *also) for end in ("", "_")]:
-            there |= {f"torch.{each}": hasattr(torch, each), f"Tensor.{each}": hasattr(torch.Tensor, each)}
-        if torch is workbench and name in WITHOUT_TWIN:
-            places = ("Tensor", "torch") if name in TWIN_FUNCTIONS else ("Tensor",)
-            twins = {f"{place}.{own}_": True for place in places for own in (name, *also)}
-            assert not any(there[twin] for twin in twins)
-            there |= twins
-        return there
-
-    compare(program)
+def test_what_a_name_may_do(torch: Any, name: str) -> Any:
+    if torch is workbench:
+        assert not (VARIANTS[name].out and name in WITHOUT_OUT)
+        out, also = VARIANTS[name].out or name in WITHOUT_OUT, VARIANTS[name].also
+    else:
+        out, also = takes_out(torch, name), second_names(torch).get(name, ())
+    there = {"out=": out}
+    for each in [own + end for own in (name, *also) for end in ("", "_")]:
+        there |= {f"torch.{each}": hasattr(torch, each), f"Tensor.{each}": hasattr(torch.Tensor, each)}
+    if torch is workbench and name in WITHOUT_TWIN:
+        places = ("Tensor", "torch") if name in TWIN_FUNCTIONS else ("Tensor",)
+        twins = {f"{place}.{own}_": True for place in places for own in (name, *also)}
+        assert not any(there[twin] for twin in twins)
+        there |= twins
+    return there
 
 
 # What twins of more than one tensor are called with, `t` being the tensor that is written.
@@ -99,21 +96,17 @@ OF_OTHER_SHAPES = ("addmv", "baddbmm")
     "name", sorted([name for name in VARIANTS if VARIANTS[name].in_place and name not in OF_OTHER_SHAPES])
 )
 @pytest.mark.parametrize("written", ["a", "a.t()", "a[:1].expand(3, 3)"])
-def test_what_a_twin_reads_where_it_writes(name: str, written: str) -> None:
+def test_what_a_twin_reads_where_it_writes(torch: Any, name: str, written: str) -> list[Any]:
     """Elements that are one, and arguments that lie where it writes: its declaration says what it minds."""
-
-    def program(torch: Any) -> list[Any]:
-        seen = []
-        for text in entries(ARGUMENTS.get(name, "")) or [""]:
-            a = torch.arange(9.0).reshape(3, 3) / 8
-            i, m = torch.tensor([[0, 2, 1]]), torch.eye(3, dtype=torch.bool)
-            t = eval(written, {"a": a})
-            what = raised(eval, f"t.{name}_({text})", {"torch": torch, "t": t, "i": i, "m": m})
-            assert "TypeError" not in what
-            seen.append((text, what, a))
-        return seen
-
-    compare(program)
+    seen = []
+    for text in entries(ARGUMENTS.get(name, "")) or [""]:
+        a = torch.arange(9.0).reshape(3, 3) / 8
+        i, m = torch.tensor([[0, 2, 1]]), torch.eye(3, dtype=torch.bool)
+        t = eval(written, {"a": a})
+        what = raised(eval, f"t.{name}_({text})", {"torch": torch, "t": t, "i": i, "m": m})
+        assert "TypeError" not in what
+        seen.append((text, what, a))
+    return seen
 
 
 def takes_out(torch: Any, name: str) -> bool:

@@ -34,6 +34,11 @@ def leaf(torch: Any, *values: float, dtype: str = "float32") -> Any:
     return torch.tensor(values or (1.0, 2.0), dtype=getattr(torch, dtype), requires_grad=True)
 
 
+def leaf64(torch: Any, *values: float) -> Any:
+    """A leaf of these values in float64."""
+    return torch.tensor(values, dtype=torch.float64, requires_grad=True)
+
+
 def wide(torch: Any, value: Any, requires_grad: bool = False) -> Any:
     """A tensor in float64."""
     return torch.tensor(value, dtype=torch.float64, requires_grad=requires_grad)
@@ -64,6 +69,28 @@ def square(torch: Any) -> Any:
     """x * x, with all that a transform asks for."""
     slope = saved(lambda g, x: 2 * x * g)
     return function(torch, lambda x: x * x, slope, setup_context=save_inputs, jvp=slope, generate_vmap_rule=True)
+
+
+def saving_four(torch: Any) -> Any:
+    """x * x, which saves an input, nothing, an intermediate and its output."""
+
+    def forward(ctx, x):
+        ctx.kept = x + 1
+        half, result = x * 0.5, x * x
+        ctx.save_for_backward(x, None, half, result)
+        return result
+
+    return function(torch, forward, saved(lambda g, x, _, half, result: g * (x + half * 2) + 0 * result))
+
+
+def two(torch: Any) -> Any:
+    """A Function with two inputs and two outputs."""
+
+    def forward(ctx, x, y):
+        ctx.set_materialize_grads(False)
+        return x * 2, y * 3
+
+    return function(torch, forward, lambda ctx, a, b: (None if a is None else a * 2, None if b is None else b * 3))
 
 
 def product(torch: Any) -> Any:

@@ -1,9 +1,11 @@
 """The oracle: one program run under PyTorch and under the workbench, and everything it shows compared.
 
-    @same
     def test_12_1_a_tensor_stays_a_tensor(torch):
         ...
         return what, the, program, saw
+
+In the core's folders (`engine/`, `ops/`, `function/`, `transforms/`) a test that takes `torch` is such a program. Other
+folders decorate it with `@same`.
 
 A program gets the module it runs under, so its text is the same for both. What is compared: the value it returns,
 or the type and the whole message of what it raises, and every warning. Floats may differ by rounding.
@@ -139,6 +141,7 @@ def same(program: Callable[..., Any]) -> Callable[..., None]:
 
     test.__signature__ = inspect.Signature(parameters)
     test.__name__, test.__doc__, test.__module__ = program.__name__, program.__doc__, program.__module__
+    test.pytestmark = [*getattr(program, "pytestmark", ())]
     return test
 
 

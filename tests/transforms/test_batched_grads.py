@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from functions import function, save_inputs, saved, wide
-from oracle import entries, raised, same
+from oracle import entries, raised
 
 import workbench
 
@@ -17,7 +17,6 @@ SEEDS = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
     "seeds",
     entries("torch.ones(2) | torch.tensor(1.0) | None | [None] | 3.0 | [3.0] | torch.zeros(0, 2) | torch.ones(2, 3)"),
 )
-@same
 def test_25_9_seeds_that_are_no_batch(torch, seeds):
     x = wide(torch, [1.0, 2.0], True)
     return torch.autograd.grad(x * x, x, eval(seeds, {"torch": torch}), is_grads_batched=True)
@@ -32,7 +31,6 @@ grad([y.sum(), y], x, [three, eye]) | grad(y.sum(), x) | grad(y, y, eye) | grad(
 
 
 @pytest.mark.parametrize("text", BATCHES)
-@same
 def test_25_9_batches(torch, text):
     def grad(*args, **options):
         return torch.autograd.grad(*args, is_grads_batched=True, **options)
@@ -42,7 +40,6 @@ def test_25_9_batches(torch, text):
     return eval(text, names | {"eye": torch.eye(2, dtype=torch.float64), "three": torch.ones(3, dtype=torch.float64)})
 
 
-@same
 def test_25_9_a_batch_has_a_graph_of_its_own(torch):
     x, seeds = wide(torch, [1.0, 2.0], True), wide(torch, SEEDS, True)
     (rows,) = torch.autograd.grad(x * x * x, x, seeds, is_grads_batched=True, create_graph=True)
@@ -56,7 +53,6 @@ def through(torch: Any, backward: Any, create_graph: bool = False) -> Any:
     return torch.autograd.grad(out, x, wide(torch, SEEDS), is_grads_batched=True, create_graph=create_graph)
 
 
-@same
 def test_25_9_one_backward_sees_a_sample_and_runs_for_all(torch):
     def backward(ctx, g):
         seen.append((g.shape, g.dim(), g.requires_grad, torch.is_grad_enabled()))
@@ -79,7 +75,6 @@ g.new_zeros(2).add_(g) | g * g.sum().item() | g if g.sum() > 0 else g * 2 | g * 
 
 
 @pytest.mark.parametrize("text", BACKWARDS)
-@same
 def test_25_9_what_a_backward_may_do(torch, text):
     return through(torch, lambda ctx, g: eval(text, {"torch": torch, "g": g}))
 
@@ -98,7 +93,6 @@ HOW = ["one step", "two steps", "ruled", "generated"]
 
 @pytest.mark.parametrize("create_graph", [False, True])
 @pytest.mark.parametrize("how", HOW)
-@same
 def test_25_9_functions_in_a_backward_need_no_rule(torch, how, create_graph):
     return through(torch, saved(inner(torch, how)), create_graph)[0].detach()
 

@@ -7,7 +7,7 @@ import pickle
 from typing import Any
 
 import pytest
-from oracle import entries, raised, same
+from oracle import entries, raised
 
 import workbench
 from workbench.autograd import state
@@ -63,13 +63,11 @@ INSIDE = """
 
 
 @pytest.mark.parametrize("row", INSIDE.strip().splitlines())
-@same
 def test_inside_a_level(torch, row):
     with torch.autograd.forward_ad.dual_level():
         return eval(row.partition(": ")[2], names(torch))
 
 
-@same
 def test_7_1_a_dual_is_a_view_and_its_tangent_the_given_object(torch):
     fw = torch.autograd.forward_ad
     x, t = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([3.0, 4.0])
@@ -85,7 +83,6 @@ def test_7_1_a_dual_is_a_view_and_its_tangent_the_given_object(torch):
         return kept, same_memory, bases, dual, unpacked.primal, leaf.is_leaf, leaf._version, leaf
 
 
-@same
 def test_7_1_a_tangent_lies_in_memory_as_its_primal_does(torch):
     fw = torch.autograd.forward_ad
     turned, straight = torch.ones(2, 2).t(), torch.arange(4.0).reshape(2, 2)
@@ -95,7 +92,6 @@ def test_7_1_a_tangent_lies_in_memory_as_its_primal_does(torch):
         return one, one.stride(), two, two.stride(), fw.unpack_dual(fw.make_dual(straight, straight)).tangent
 
 
-@same
 def test_7_2_outside_a_level(torch):
     fw, x = torch.autograd.forward_ad, torch.ones(2)
     unpacked = fw.unpack_dual(x)
@@ -105,7 +101,6 @@ def test_7_2_outside_a_level(torch):
         return found, fw.unpack_dual(x, level=1).tangent, fw.unpack_dual(x).tangent
 
 
-@same
 def test_7_3_levels_do_not_nest(torch):
     fw = torch.autograd.forward_ad
     with fw.dual_level() as number:
@@ -123,7 +118,6 @@ def test_7_3_after_a_level_operations_run_as_before():
     assert not state.unusual
 
 
-@same
 def test_7_3_a_result_that_its_node_saved_has_its_history_inside_a_level(torch):
     fw = torch.autograd.forward_ad
     x = torch.tensor([0.5], dtype=torch.float64, requires_grad=True)
@@ -135,7 +129,6 @@ def test_7_3_a_result_that_its_node_saved_has_its_history_inside_a_level(torch):
         return saved.requires_grad, saved.grad_fn is y.grad_fn, g, h, fw.unpack_dual(g).tangent
 
 
-@same
 def test_7_5_after_the_level_all_tangents_are_gone(torch):
     fw = torch.autograd.forward_ad
     with fw.dual_level():
@@ -159,7 +152,6 @@ fw.unpack_dual(v) | fw.unpack_dual(b) | fw.unpack_dual(b[0]) | fw.unpack_dual(d[
 
 @pytest.mark.parametrize("then", THEN)
 @pytest.mark.parametrize("view", VIEWS)
-@same
 def test_a_dual_of_a_view(torch, view, then):
     fw = torch.autograd.forward_ad
     names = {"torch": torch, "fw": fw, "b": torch.arange(6.0).reshape(2, 3) + 1}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from functions import square
-from oracle import entries, same
+from oracle import entries
 
 
 def push(torch: Any, f: Any, x: Any, t: Any) -> Any:
@@ -34,7 +34,6 @@ push(grad(lambda a: square(a).sum()), x, x)
 
 
 @pytest.mark.parametrize("text", PROGRAMS)
-@same
 def test_dual_levels_and_transforms(torch, text):
     def f(a):
         return a * a.sin() * a.sum()

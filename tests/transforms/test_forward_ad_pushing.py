@@ -7,13 +7,12 @@ import threading
 import weakref
 
 import numpy as np
-from oracle import raised, same
+from oracle import raised
 
 import workbench as w
 from workbench.autograd import forward_ad as fwAD
 
 
-@same
 def test_7_7_no_grad_does_not_stop_and_inference_mode_does(torch):
     fw = torch.autograd.forward_ad
     with fw.dual_level():
@@ -26,7 +25,6 @@ def test_7_7_no_grad_does_not_stop_and_inference_mode_does(torch):
         return seen, [fw.unpack_dual(t).tangent for t in (product, part, still, made, dual)]
 
 
-@same
 def test_7_8_writing_into_a_dual(torch):
     fw = torch.autograd.forward_ad
     with fw.dual_level():
@@ -41,7 +39,6 @@ def test_7_8_writing_into_a_dual(torch):
         return through_view, added, fw.unpack_dual(part), fw.unpack_dual(dual).tangent is given, given
 
 
-@same
 def test_7_8_writing_a_dual_into_a_plain_tensor(torch):
     fw = torch.autograd.forward_ad
     with fw.dual_level():
@@ -57,7 +54,6 @@ def test_7_8_writing_a_dual_into_a_plain_tensor(torch):
         return [fw.unpack_dual(t).tangent for t in results], tracked.grad_fn.name()
 
 
-@same
 def test_7_8_results_share_no_tangent(torch):
     fw = torch.autograd.forward_ad
     with fw.dual_level():
@@ -70,7 +66,6 @@ def test_7_8_results_share_no_tangent(torch):
         return before, fw.unpack_dual(dual).tangent
 
 
-@same
 def test_7_9_tangents_have_history(torch):
     fw = torch.autograd.forward_ad
     x = torch.tensor([0.5, 1.5], dtype=torch.float64, requires_grad=True)
@@ -80,7 +75,6 @@ def test_7_9_tangents_have_history(torch):
     return tangent.requires_grad, torch.autograd.grad(tangent, (x, v))
 
 
-@same
 def test_7_9_gradients_have_tangents(torch):
     fw = torch.autograd.forward_ad
     x = torch.tensor([0.5, 1.5], dtype=torch.float64, requires_grad=True)
@@ -93,7 +87,6 @@ def test_7_9_gradients_have_tangents(torch):
         return [fw.unpack_dual(g).tangent for g in (first, second, third)]
 
 
-@same
 def test_7_9_accumulated_gradients_have_none(torch):
     fw = torch.autograd.forward_ad
     x = torch.ones(2, requires_grad=True)
@@ -102,7 +95,6 @@ def test_7_9_accumulated_gradients_have_none(torch):
         return x.grad, fw.unpack_dual(x.grad).tangent
 
 
-@same
 def test_7_10_a_level_decorates(torch):
     fw = torch.autograd.forward_ad
 
@@ -115,7 +107,6 @@ def test_7_10_a_level_decorates(torch):
     return twice(torch.ones(2)), twice.__name__, twice.__doc__, caught, twice(torch.ones(1))
 
 
-@same
 def test_views_of_duals_have_views_of_tangents(torch):
     fw = torch.autograd.forward_ad
     with fw.dual_level():
@@ -127,7 +118,6 @@ def test_views_of_duals_have_views_of_tangents(torch):
         return [t._base is given for t in tangents], tangents
 
 
-@same
 def test_all_threads_see_the_level(torch):
     import threading as threads
 

@@ -8,7 +8,7 @@ from collections import OrderedDict, namedtuple
 from typing import Any
 
 import pytest
-from oracle import entries, plain, raised, same
+from oracle import entries, plain, raised
 
 import workbench
 
@@ -127,14 +127,12 @@ def texts_of(*tables: str) -> list[str]:
 
 
 @pytest.mark.parametrize("text", texts_of(GRAD, VJP, JVP, JACOBIANS, LINEARIZE))
-@same
 def test_answers(torch, text):
     answer = eval(text, named(torch))
     pull = isinstance(answer, tuple) and callable(answer[-1])
     return answer[:-1] if pull else answer
 
 
-@same
 def test_names_and_what_is_wrapped(torch):
     func, part = torch.func, functools.partial(answers)
     made = [t(answers) for t in (func.grad, func.grad_and_value, func.vmap, func.jacrev, func.jacfwd, func.hessian)]
@@ -146,7 +144,6 @@ def answers() -> None:
 
 
 @pytest.mark.parametrize("transform", ["grad", "vjp", "jvp", "vmap", "jacrev", "jacfwd", "hessian", "linearize"])
-@same
 def test_21_11_exceptions_leave_no_level_behind(torch, transform):
     names = named(torch)
     x, y = names["x"], names["y"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from functions import function
-from oracle import entries, same
+from oracle import entries
 
 
 def told(torch: Any, call: str) -> list[Any]:
@@ -60,6 +60,5 @@ torch.autograd.functional.vjp(f, x) | torch.autograd.functional.hvp(lambda x: f(
 
 
 @pytest.mark.parametrize("call", entries(CALLS))
-@same
 def test_what_code_sees_in_a_backward(torch, call):
     return told(torch, call)

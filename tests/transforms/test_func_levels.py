@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from oracle import entries, plain, raised, same
+from oracle import entries, plain, raised
 
 import workbench
 
@@ -14,7 +14,6 @@ def numbers(torch: Any, **options: Any) -> Any:
     return torch.tensor([0.5, -1.5, 2.0], dtype=torch.float64, **options)
 
 
-@same
 def test_21_2_inputs_look_like_leaves(torch):
     x, seen = numbers(torch), []
 
@@ -33,7 +32,6 @@ def test_21_2_inputs_look_like_leaves(torch):
     return seen
 
 
-@same
 def test_21_2_outer_no_grad_does_not_disable_and_inner_does(torch):
     func = torch.func
 
@@ -70,7 +68,6 @@ grad(lambda x: grad(lambda y: grad(lambda z: x * y * z)(y))(x))(x)
 
 
 @pytest.mark.parametrize("text", PERTURBED)
-@same
 def test_21_3_perturbations_are_not_confused(torch, text):
     def derivative(f: Any, x: Any) -> Any:
         return torch.func.jvp(f, (x,), (torch.tensor(1.0),))[1]
@@ -87,7 +84,6 @@ vmap(lambda t: jvp(f, (x,), (t,))[1])(eye)
 
 
 @pytest.mark.parametrize("text", TAKING_PART)
-@same
 def test_21_3_results_take_part_in_autograd(torch, text):
     x, w = numbers(torch, requires_grad=True), numbers(torch, requires_grad=True)
     names = vars(torch.func) | {"f": lambda x: (x**3 * w).sum(), "x": x, "one": torch.ones((), dtype=torch.float64)}
@@ -98,7 +94,6 @@ def test_21_3_results_take_part_in_autograd(torch, text):
     return shown, [None if g is None else g.detach() for g in again]
 
 
-@same
 def test_21_4_pull_can_be_called_again(torch):
     x = numbers(torch)
     out, pull = torch.func.vjp(lambda x: x.sin() * x, x)
@@ -107,7 +102,6 @@ def test_21_4_pull_can_be_called_again(torch):
     return out, once, again, kept, torch.func.vmap(pull)(torch.eye(3, dtype=torch.float64))
 
 
-@same
 def test_21_4_what_is_returned_as_it_is(torch):
     x = numbers(torch)
     out, pull = torch.func.vjp(lambda x: x, x)
@@ -115,7 +109,6 @@ def test_21_4_what_is_returned_as_it_is(torch):
     return out, pull(x)[0] is x, value, tangent, torch.func.vmap(lambda x: x)(x)
 
 
-@same
 def test_21_6_jvp_of_jvp_to_any_order(torch):
     x = torch.tensor(0.75, dtype=torch.float64)
 
@@ -133,7 +126,6 @@ def test_21_6_jvp_of_jvp_to_any_order(torch):
     return seen
 
 
-@same
 def test_a_tensor_that_outlives_its_level_is_its_value(torch):
     kept = []
 
@@ -149,7 +141,6 @@ def test_a_tensor_that_outlives_its_level_is_its_value(torch):
     return later, torch.func.vmap(lambda y: y * kept[1])(torch.eye(3, dtype=torch.float64))
 
 
-@same
 def test_a_result_that_its_node_saved_has_its_history_inside_a_transform(torch):
     seen = []
 
@@ -169,7 +160,6 @@ def test_a_result_that_its_node_saved_has_its_history_inside_a_transform(torch):
 
 
 @pytest.mark.parametrize("how", ["grad", "vmap", "jvp"])
-@same
 def test_one_of_several_views_is_not_written_inside_a_transform(torch, how):
     def first(x: Any) -> Any:
         one, _ = (x * 2).unbind()
@@ -182,7 +172,6 @@ def test_one_of_several_views_is_not_written_inside_a_transform(torch, how):
     return raised(torch.func.vmap(first), x) if how == "vmap" else raised(torch.func.grad(first), x[0].detach())
 
 
-@same
 def test_hooks_on_saved_tensors_are_refused(torch):
     x, hooks = numbers(torch), torch.autograd.graph.saved_tensors_hooks
 
@@ -200,7 +189,6 @@ def test_hooks_on_saved_tensors_are_refused(torch):
     return inside, outside, jvp, func.vmap(hooked)(torch.stack([x, x]))
 
 
-@same
 def test_linearize_does_not_run_the_function_again(torch):
     import warnings
 
@@ -216,7 +204,6 @@ def test_linearize_does_not_run_the_function_again(torch):
         return push(x), push(x * 2), len(runs)
 
 
-@same
 def test_gradients_of_each_sample(torch):
     func = torch.func
     w, b = torch.linspace(-1, 1, 12, dtype=torch.float64).reshape(3, 4), torch.linspace(0, 1, 4, dtype=torch.float64)
@@ -230,7 +217,6 @@ def test_gradients_of_each_sample(torch):
 
 
 @pytest.mark.parametrize("how", ["jacfwd of jacrev", "jacrev of jacfwd", "jacfwd of jacfwd", "jacrev of jacrev"])
-@same
 def test_the_hessian_four_ways(torch, how):
     outer, inner = how.split(" of ")
     func = torch.func

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from functions import function, product, saved
-from oracle import entries, same
+from oracle import entries
 
 import workbench
 
@@ -315,21 +315,18 @@ WHOLE += [f"vmap(lambda x: {text})(A)" for text in entries(OF_ROWS)]
 
 
 @pytest.mark.parametrize("text", WHOLE)
-@same
 def test_transforms(torch, text):
     torch.manual_seed(0)
     return shown(eval(text, tensors(torch)))
 
 
 @pytest.mark.parametrize("text", entries(FUNCTIONS))
-@same
 def test_functions_modules_and_what_is_outside(torch, text):
     torch.manual_seed(0)
     names = tensors(torch)
     return shown(eval(text, names | functions(torch, names["x"], names["A"])))
 
 
-@same
 def test_a_tensor_that_left_vmap_is_refused(torch):
     kept: list[Any] = []
 

@@ -7,7 +7,7 @@ from collections import OrderedDict, namedtuple
 from typing import Any
 
 import pytest
-from oracle import entries, raised, same
+from oracle import entries, raised
 
 import workbench
 
@@ -82,7 +82,6 @@ class Called:
 
 
 @pytest.mark.parametrize("text", entries(IN_DIMS + OUT_DIMS + CHUNKS + NESTED))
-@same
 def test_21_10_answers(torch, text):
     names = {"fn": fn, "Called": Called, "Pair": Pair, "functools": functools, "OrderedDict": OrderedDict}
     names |= {"torch": torch, "vmap": torch.vmap, "x": torch.tensor([1.0, 2.0, 3.0])}
@@ -98,7 +97,6 @@ torch.nn.functional.dropout(x, 1.0)
 
 
 @pytest.mark.parametrize("text", entries(DRAWS))
-@same
 def test_which_random_numbers_are_alike(torch, text):
     torch.manual_seed(1)
     plain = torch.ones(40)
@@ -113,7 +111,6 @@ def test_which_random_numbers_are_alike(torch, text):
     return seen
 
 
-@same
 def test_random_numbers_under_nested_transforms(torch):
     vmap, grad = torch.func.vmap, torch.func.grad
     torch.manual_seed(0)
@@ -134,7 +131,6 @@ def test_random_numbers_under_nested_transforms(torch):
     return seen
 
 
-@same
 def test_chunks_draw_the_same_numbers(torch):
     x = torch.ones(4, 2)
 
@@ -153,7 +149,6 @@ x.numpy() | np.asarray(x) | x.data | len(x) | x.shape | x.requires_grad | x.is_l
 
 @pytest.mark.parametrize("text", entries(LOOKS))
 @pytest.mark.parametrize("how", ["vmap", "grad", "jvp"])
-@same
 def test_looking_at_a_lifted_tensor(torch, text, how):
     import numpy as np
 
@@ -187,7 +182,6 @@ vmap(lambda x: jvp(f, (x,), (x,)), in_dims=1)(x) | hessian(lambda x: f(x).sum())
 
 
 @pytest.mark.parametrize("text", PLACED)
-@same
 def test_printing_where_the_batch_is(torch, text):
     seen: list[Any] = []
 
@@ -200,7 +194,6 @@ def test_printing_where_the_batch_is(torch, text):
 
 
 @pytest.mark.parametrize("text", PRINTED)
-@same
 def test_printing_a_lifted_tensor(torch, text):
     seen: list[Any] = []
 
@@ -220,7 +213,6 @@ def test_an_output_that_is_the_same_for_all_samples_is_repeated_anywhere() -> No
 
 
 @pytest.mark.parametrize("text", ["t.sin()", "t * a", "(t @ a.T).sum(0)", "grad(lambda u: u.exp().sum())(t)", "a * 2"])
-@same
 def test_what_a_batch_of_no_samples_makes_is_part_of_the_graph(torch, text):
     a = torch.ones(2, 3, requires_grad=True)
     batch = torch.zeros(0, 2, 3, requires_grad=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from functions import attempt, function, save_inputs, saved, square
-from oracle import entries, raised, same
+from oracle import entries, raised
 
 X = [1.0, 2.0, 3.0]
 
@@ -78,7 +78,6 @@ COMPARED = [(how, name) for name in PROGRAMS for how in TRANSFORMS if (how, name
 
 
 @pytest.mark.parametrize(("how", "name"), COMPARED)
-@same
 def test_inside_a_transform(torch, how, name):
     CAPTURED[torch] = torch.zeros(3)
     x = torch.tensor(X)
@@ -167,7 +166,6 @@ JACOBIANS = {
 
 @pytest.mark.parametrize("how", JACOBIANS)
 @pytest.mark.parametrize("program", FILLING)
-@same
 def test_filling_a_new_tensor(torch, program, how):
     CAPTURED[torch] = torch.ones(3)
     return attempt(JACOBIANS[how], lambda x: program(torch, x), torch.func, torch.tensor(X)), CAPTURED[torch]
@@ -175,7 +173,6 @@ def test_filling_a_new_tensor(torch, program, how):
 
 @pytest.mark.parametrize("made", ["g.new_zeros(3)", "torch.zeros(3)", "torch.zeros_like(x)", "torch.zeros_like(x) * g"])
 @pytest.mark.parametrize("how", ["grad", "jacrev", "vmap of grad", "jacrev of grad"])
-@same
 def test_filling_a_new_tensor_in_backward(torch, made, how):
     def slope(g, x):
         out = eval(made, {"torch": torch, "g": g, "x": x})
@@ -207,7 +204,6 @@ y.__setitem__(i + (x * 0).long(), 2.0) | y.sub_(x) | y.cumsum_(0) | y.__isub__(x
 
 @pytest.mark.parametrize("how", ["grad", "vmap"])
 @pytest.mark.parametrize("text", WRITING)
-@same
 def test_how_a_write_into_a_captured_tensor_is_refused(torch, text, how):
     names = {"y": torch.ones(3), "i": torch.tensor([2, 1, 0]), "m": torch.tensor([True, False, True])}
 
@@ -220,7 +216,6 @@ def test_how_a_write_into_a_captured_tensor_is_refused(torch, text, how):
 
 @pytest.mark.parametrize("text", ["x", "x * 2", "leaf", "made", "plain", "x.detach()"])
 @pytest.mark.parametrize("how", ["grad", "jvp", "vmap", "vmap of grad"])
-@same
 def test_retain_grad_is_refused(torch, text, how):
     leaf = torch.ones(3, requires_grad=True)
     names = {"leaf": leaf, "made": leaf * 2, "plain": torch.ones(3)}
@@ -235,7 +230,6 @@ def test_retain_grad_is_refused(torch, text, how):
     return raised(TRANSFORMS.get(how, vmapped), f, torch.func, torch, leaf * 1)
 
 
-@same
 def test_data_is_not_replaced(torch):
     def own(x: Any) -> Any:
         x.data = x * 2
@@ -259,7 +253,6 @@ def test_data_is_not_replaced(torch):
     return seen
 
 
-@same
 def test_what_is_made_after_a_generated_rule_ran_below(torch):
     """A level that is entered below others leaves them running."""
 
@@ -279,7 +272,6 @@ WRITES = ("x[m] = 0.5", "x[-1:] = b", "x[0] = b", "x[:, 1] = 0.25", "x.mul_(2).a
 
 @pytest.mark.parametrize("slope", ["(t > 0.3).sum()", "(t - b).sum()", "(t * b).sum()", "t[:2].sum()"])
 @pytest.mark.parametrize("write", WRITES)
-@same
 def test_the_gradients_of_samples_share_no_memory(torch, write, slope):
     a, b = torch.tensor([[0.5, -1.5, 0.25], [1.0, 0.75, -0.5]]), torch.tensor([1.5, -0.25, 0.5])
     m = torch.tensor([[True, False, True], [False, True, True]])

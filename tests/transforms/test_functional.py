@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from functions import attempt, function, saved, wide
-from oracle import entries, raised, same
+from oracle import entries, raised
 
 import workbench
 
@@ -48,7 +48,6 @@ VECTORS = {
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("name", NAMES)
-@same
 def test_29_2_one_input(torch, name, options):
     transform = getattr(torch.autograd.functional, name)
     found = []
@@ -62,7 +61,6 @@ def test_29_2_one_input(torch, name, options):
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("name", NAMES)
-@same
 def test_29_2_two_inputs(torch, name, options):
     transform = getattr(torch.autograd.functional, name)
     found = []
@@ -75,7 +73,6 @@ def test_29_2_two_inputs(torch, name, options):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@same
 def test_29_1_what_inputs_may_be(torch, name):
     transform, x = getattr(torch.autograd.functional, name), wide(torch, [1.0])
     wrong = ([x], 3, (x, 3), "a", None, (x, None), {"a": x})
@@ -99,7 +96,6 @@ STRATEGIES: tuple[dict[str, Any], ...] = (
 
 
 @pytest.mark.parametrize("options", STRATEGIES, ids=str)
-@same
 def test_29_3_strategies(torch, options):
     jacobian, hessian = torch.autograd.functional.jacobian, torch.autograd.functional.hessian
     x, outer = wide(torch, [1.0, 2.0]), dict(options)
@@ -123,7 +119,6 @@ def test_29_3_forward_over_reverse_gives_the_same_hessian() -> None:
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
-@same
 def test_29_4_what_v_may_be(torch, name):
     transform, x = getattr(torch.autograd.functional, name), wide(torch, [1.0, 2.0])
     one = [x, (x,), [x], 3, (x, x), (3,), "a", (), torch.ones(2), torch.ones(2, dtype=torch.int64), torch.ones(3)]
@@ -138,7 +133,6 @@ def test_29_4_what_v_may_be(torch, name):
     ]
 
 
-@same
 def test_29_6_jvp_needs_no_forward_rule(torch: Any) -> Any:
     Cube = function(torch, lambda ctx, x: x * x * x, saved(lambda g, x: g * 3 * x * x), saves=True)
     x, v = wide(torch, [1.0, 2.0]), wide(torch, [3.0, 4.0])
@@ -146,7 +140,6 @@ def test_29_6_jvp_needs_no_forward_rule(torch: Any) -> Any:
     return functional.jvp(Cube.apply, x, v), functional.hvp(lambda x: Cube.apply(x).sum(), x, v)
 
 
-@same
 def test_shapes_of_results(torch: Any) -> Any:
     functional = torch.autograd.functional
     a, b = wide(torch, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), wide(torch, 2.0)
@@ -167,7 +160,6 @@ def test_shapes_of_results(torch: Any) -> Any:
     ]
 
 
-@same
 def test_results_take_the_dtype_of_what_they_belong_to(torch: Any) -> Any:
     functional, x = torch.autograd.functional, torch.ones(2)
     return [
@@ -179,7 +171,6 @@ def test_results_take_the_dtype_of_what_they_belong_to(torch: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@same
 def test_create_graph_reaches_inputs_and_vectors(torch, name):
     x, v = wide(torch, [1.0, 2.0], requires_grad=True), wide(torch, [3.0, 4.0], requires_grad=True)
     power = (lambda x: x * x * x) if name in ("jacobian", "vjp", "jvp") else (lambda x: (x * x * x * x).sum())
@@ -191,7 +182,6 @@ def test_create_graph_reaches_inputs_and_vectors(torch, name):
 
 @pytest.mark.parametrize("create_graph", [False, True])
 @pytest.mark.parametrize("name", NAMES)
-@same
 def test_what_the_function_sees_and_what_stays(torch, name, create_graph):
     calls = []
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from functions import function, save_inputs, saved, wide
-from oracle import entries, same
+from oracle import entries
 
 import workbench
 
@@ -38,7 +38,6 @@ def seen(function: Any, *args: Any, **options: Any) -> Any:
 @pytest.mark.parametrize("requires_grad", [False, True])
 @pytest.mark.parametrize("text", FUNCTIONS)
 @pytest.mark.parametrize("way", WAYS)
-@same
 def test_29_3_jacobians(torch, way, text, requires_grad):
     x, y = wide(torch, [1.0, 2.0], requires_grad), wide(torch, [3.0, 4.0, 5.0], requires_grad)
     known = {"torch": torch, "w": wide(torch, [2.0, 3.0], True), "y": y}
@@ -49,7 +48,6 @@ def test_29_3_jacobians(torch, way, text, requires_grad):
 
 
 @pytest.mark.parametrize("way", WAYS)
-@same
 def test_29_3_shapes_and_dtypes(torch, way):
     jacobian = torch.autograd.functional.jacobian
     a, zero = wide(torch, [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]), wide(torch, 2.0)
@@ -68,7 +66,6 @@ def test_29_3_shapes_and_dtypes(torch, way):
 
 
 @pytest.mark.parametrize("way", WAYS)
-@same
 def test_29_3_what_the_function_sees_and_what_stays(torch, way):
     calls = []
     ad = torch.autograd.forward_ad
@@ -86,7 +83,6 @@ def test_29_3_what_the_function_sees_and_what_stays(torch, way):
     return found, calls, x, ad.unpack_dual(x).tangent is None, seen(ad.make_dual, x, x)
 
 
-@same
 def test_29_3_dual_tensors_do_not_nest(torch: Any) -> Any:
     with torch.autograd.forward_ad.dual_level():
         return torch.autograd.functional.jacobian(
@@ -95,7 +91,6 @@ def test_29_3_dual_tensors_do_not_nest(torch: Any) -> Any:
 
 
 @pytest.mark.parametrize("way", WAYS)
-@same
 def test_29_3_functions(torch, way):
     """A Function needs no rule for vmap; it is its backward or its jvp that runs for all."""
     calls = []
@@ -118,7 +113,6 @@ HESSIANS = entries("""
 
 
 @pytest.mark.parametrize("text", HESSIANS)
-@same
 def test_29_3_hessians_by_one_backward(torch, text):
     x, y = wide(torch, [1.0, 2.0], True), wide(torch, [3.0, 4.0, 5.0])
     known = {"torch": torch, "w": wide(torch, [2.0, 3.0], True), "y": y}
@@ -132,7 +126,6 @@ def test_29_3_hessians_by_one_backward(torch, text):
 
 
 @pytest.mark.parametrize("text", HESSIANS)
-@same
 def test_29_3_hessians_forward_over_reverse(torch, text):
     """PyTorch's have a history of inputs that nobody else has; ours have none."""
     x, y = wide(torch, [1.0, 2.0]), wide(torch, [3.0, 4.0, 5.0])
