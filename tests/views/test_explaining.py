@@ -334,6 +334,6 @@ def test_the_picture_and_the_findings_of_an_error_in_a_hook_name_it_with_its_lin
 def test_a_line_without_a_source_ends_with_its_place():
     program = "x = torch.ones(2, requires_grad=True)\ny = x.exp()\ny.mul_(2)\ny.sum().backward()"
     with torch.record(), pytest.raises(RuntimeError) as raised:
-        exec(compile(program, "<no source>", "exec"), {"torch": torch})
+        exec(compile("pass\n" + program, "<no source>", "exec"), {"torch": torch})
     text = " ".join(str(raised.value.explain()).split())
-    assert "The engine was called (<no source>, line 4) What to do" in text and ": ." not in text
+    assert "The engine was called (<no source>, line 5) What to do" in text and ": ." not in text

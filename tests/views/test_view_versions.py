@@ -88,8 +88,9 @@ def test_a_long_history_shows_its_ends_and_what_failed():
 
 def test_many_storages_show_those_that_were_written():
     lines = ["t = leaf(1.0, 2.0)", *["t = t.sin()"] * 40, "u = t.exp()", "u.mul_(2)"]
+    text = "\n".join(lines)
     with record() as trace:
-        exec(compile("\n".join(lines), "many.py", "exec"), {"leaf": leaf})  # each line of its own
+        exec(compile(text, "many.py", "exec"), {"leaf": leaf})  # each line of its own
     told = marks(board_of(trace))
     assert told["the result of exp"] == ["save 0", "write 1"]
     text = str(trace.show("versions"))
