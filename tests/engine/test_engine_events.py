@@ -227,7 +227,6 @@ def test_a_failure_is_told_with_its_node(heard: list[Any]) -> None:
         raise ValueError("no")
 
     Fails = function(w, lambda ctx, x: x * 2, backward, name="Fails")
-
     out = Fails.apply(w.ones(1, requires_grad=True))
     with pytest.raises(ValueError, match="^no$") as raised:
         out.backward()

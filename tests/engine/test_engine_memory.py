@@ -149,7 +149,6 @@ def test_a_long_chain_runs_and_dies_without_recursion() -> None:
 
 def test_a_long_chain_of_functions_dies_without_recursion() -> None:
     Next = function(w, lambda ctx, x: x + 1, lambda ctx, g: g * len(ctx.saved_tensors), saves=True, name="Next")
-
     x = w.tensor([1.0], requires_grad=True)
     y = x
     for _ in range(LONG // 10):

@@ -130,7 +130,6 @@ def test_a_step_that_fails_leaves_the_mode_and_the_other_task_alone() -> None:
         raise ValueError("no")
 
     Fails = function(w, lambda ctx, x: x * 2, backward, name="Fails")
-
     x = w.ones(1, requires_grad=True)
     task = task_of(Fails.apply(x))
     with pytest.raises(ValueError, match="^no$"):

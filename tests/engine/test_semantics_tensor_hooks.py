@@ -27,7 +27,6 @@ def test_23_7_a_tensor_hook(torch: Any, create_graph: bool) -> Any:
 
 def test_23_7_called_with_none(torch: Any) -> Any:
     seen: list[Any] = []
-
     Stop = function(torch, lambda ctx, x: x * 2, lambda ctx, g: None, name="Stop")
     x = torch.tensor([2.0], requires_grad=True)
     y = x.exp()

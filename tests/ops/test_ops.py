@@ -236,7 +236,6 @@ def test_several_outputs_share_one_node() -> None:
 
 def test_gradients_that_never_arrive_stay_away() -> None:
     Nothing = function(w, lambda ctx, x: x.clone(), lambda ctx, grad: None, name="Nothing")
-
     x = w.ones(4, requires_grad=True)
     sum(Nothing.apply(part).sum() for part in x.split(2)).backward()
     assert x.grad is None
