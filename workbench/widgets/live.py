@@ -1,6 +1,6 @@
-"""Live pictures: what all of them have in common, those that change while shown, an exploration, and the player.
+"""Live pictures: their common part, pictures that change while shown, an exploration, and the player.
 
-The player is sent its storyboard once; the browser steps through it with no help from Python.
+The player is sent its storyboard once; the browser steps through it without Python.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..views.stepper_picture import story_of
 class Live(anywidget.AnyWidget):
     """A widget that draws in every element of the class `place`, in which a saved notebook keeps its image.
 
-    No view of it is shown: reopened with no kernel, a notebook has nothing but an error in the place of a view.
+    No view of it is displayed: reopened without a kernel, a notebook has only an error in the place of a view.
     """
 
     _of_page: tuple[str, ...] = ()  # the names of what a page may change
@@ -37,29 +37,29 @@ class Live(anywidget.AnyWidget):
         return f"wb-live-{secrets.token_hex(8)}"
 
     def faces(self, text: str, still: str) -> dict[str, Any]:
-        """What a notebook is given to show, and keeps: words, an image, and the place to draw in."""
+        """Return what a notebook shows and stores: text, an image, and the place to draw in."""
         data = {"text/plain": text, "text/html": f'<div class="wb-live {self.place}">{still}</div>'}
         if _is_only_viewed():
             data = (super()._repr_mimebundle_() or ({}, {}))[0] | data
         return data
 
     def set_state(self, sync_data: Any) -> None:
-        """Heed what a page says, who may say anything: only what is a page's to change, and only what can be."""
+        """Apply a page's message, of which nothing is trusted: only what a page may change, and only valid values."""
         told = sync_data if isinstance(sync_data, dict) else {}
         with suppress(traitlets.TraitError):
             super().set_state({name: value for name, value in told.items() if name in self._of_page})
 
     def close(self) -> None:
-        """End it, and its layout, which is a widget of its own."""
+        """Close the widget and its layout, which is a widget of its own."""
         if self.comm is not None:
             self.layout.close()
         super().close()
 
 
 def _is_only_viewed() -> bool:
-    """Whether this notebook's page knows of a widget only when a view of it is shown: in VS Code, and in Colab.
+    """Return True if a page knows a widget only while a view of it is displayed: in VS Code and in Colab.
 
-    VS Code shows the image where the kernel has no such widget any more.
+    VS Code shows the image if the kernel no longer has the widget.
     """
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     in_code = "VSCODE_PID" in os.environ or "__vsc_ipynb_file__" in getattr(shell, "user_ns", {})
@@ -67,12 +67,12 @@ def _is_only_viewed() -> bool:
 
 
 def module(part: str) -> str:
-    """The module of a widget that this part of the library draws: the page reads the library once, whatever asks."""
+    """Return the module of a widget drawn by this part of the library: the page reads the library only once."""
     return f"{library()[1]}\nexport default {in_page(part)};"
 
 
 class Growing(Live):
-    """One still picture after the other, as of a graph that a cell builds."""
+    """One still picture after another, such as a graph that a cell builds."""
 
     _esm = module("stepper")
 
@@ -88,7 +88,7 @@ class Growing(Live):
         return self.faces(to_text(self._begin), img(self._begin))
 
     def follow(self, still: Storyboard, **status: Any) -> None:
-        """Show a picture in place of the last one, and what stands around it."""
+        """Replace the last picture, and the text around it."""
         story = story_of(still)
         news: dict[str, Any] = {name: story[name] for name in ("title", "width", "height")}
         for part in ("boxes", "arrows"):
@@ -103,7 +103,7 @@ def _new(thing: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
 
 
 class ExplorationView(Growing):
-    """An exploration in a notebook, in as many places as are wanted."""
+    """An exploration in a notebook, in any number of places."""
 
     def __init__(self, exploration: Exploration) -> None:
         self._exploration = exploration

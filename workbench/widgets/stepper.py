@@ -1,4 +1,4 @@
-"""The live stepper: its picture in the browser, whose buttons drive the real backward in the kernel."""
+"""The live stepper: its picture in the browser, whose buttons drive the real backward pass in the kernel."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ atexit.register(_working.clear)
 
 
 class StepperView(Live):
-    """A stepper in a notebook, in as many places as are wanted. It does not keep the stepper alive."""
+    """A stepper in a notebook, in any number of places; it doesn't keep the stepper alive."""
 
     _esm = module("stepper")
 
@@ -81,7 +81,7 @@ class StepperView(Live):
         weakref.finalize(stepper, _end, self).atexit = False
 
     def whole(self) -> dict[str, Any]:
-        """All that a browser has to know."""
+        """Return everything that a browser needs."""
         stepper = self._stepper()
         if stepper is None:
             return {}
@@ -89,12 +89,12 @@ class StepperView(Live):
         return {"picture": story_of(self._stage.board()), "status": self._sent}
 
     def update(self) -> None:
-        """Send what has changed since the last time."""
+        """Send what changed since the last time."""
         if (stepper := self._stepper()) is not None:
             self._stage.follow(stepper)
 
     def _tell(self, found: Changes) -> None:
-        """Send what has changed in the picture, and in what stands around it."""
+        """Send the changes of the picture and of the text around it."""
         stepper = self._stepper()
         if stepper is None:
             return
@@ -146,7 +146,7 @@ class StepperView(Live):
         }
 
     def _course(self, s: Stepper, id: str) -> list[list[str]]:
-        """How the gradient of a node came about, a row for each of its outputs: its id, name, and last values."""
+        """Return how a node's gradient came about, a row per output: its id, name, and last values."""
         node, rows = self._stage.nodes[id], []
         for nr in range(node.outputs if node.multi else 1):
             came = s._arrivals((node, nr))
@@ -158,7 +158,7 @@ class StepperView(Live):
         return rows
 
     def _differs(self, s: Stepper, found: list[Difference]) -> dict[str, Any]:
-        """What came out otherwise than on the branch beside: rows of a node's id and name, and what it received."""
+        """Return what differs from the other branch: rows of a node's id and name, and what it received."""
         other = other_branch(s)
         if other is None:
             return {"rows": [], "told": ""}
@@ -245,7 +245,7 @@ class StepperView(Live):
         return f"Your prediction of {'; of '.join(told)}." if told else ""
 
     def _questions(self, s: Stepper) -> list[str]:
-        """What is to be predicted before the next step: each gradient that it gives."""
+        """Return what to predict before the next step: each gradient that it sends."""
         node = s.current
         if node is None:
             return []
@@ -258,14 +258,18 @@ class StepperView(Live):
         return [f"{each} (input {i})" if told.count(each) > 1 else each for i, each in zip(inputs, told, strict=True)]
 
     def _chosen(self, message: dict[str, Any]) -> Node:
-        """The node that a message is about; ValueError where it names none."""
+        """Return the node that a message names.
+
+        Raises:
+            ValueError: if it names none.
+        """
         node = self._stage.nodes.get(str(message.get("id")))
         if node is None:
             raise ValueError(_CHOOSE)
         return node
 
     def _watch(self, id: str) -> None:
-        """Watch a node from now on, or no longer."""
+        """Start or stop watching a node."""
         if id in self._watched:
             self._watched.remove(id)
         else:
@@ -280,7 +284,7 @@ class StepperView(Live):
 
 
 def view_of(stage: Stage, stepper: Stepper) -> StepperView:
-    """The live view of a stepper, the same each time it is shown."""
+    """Return the live view of a stepper, the same one each time."""
     view = _widgets.get(stepper)
     if view is None:
         view = _widgets[stepper] = StepperView(stepper, stage)
@@ -288,7 +292,7 @@ def view_of(stage: Stage, stepper: Stepper) -> StepperView:
 
 
 def _output(nr: Any) -> int:
-    """The number of an output, as a page names it."""
+    """Return the number of an output, as a page gives it."""
     try:
         return int(nr)
     except (TypeError, ValueError, OverflowError):
@@ -296,12 +300,12 @@ def _output(nr: Any) -> int:
 
 
 def _brief(gradient: Any) -> str:
-    """A gradient in few columns."""
+    """Return a gradient in few columns."""
     return "no gradient" if gradient is None else Value.of(numbers_of(gradient)).text(line=COLUMNS)
 
 
 def _scope(s: Stepper, text: str) -> str:
-    """The scope that a text names, or else that of the next node, or of the next that has one."""
+    """Return the scope that a text names, or else that of the next node, or of the next one that has a scope."""
     if text.strip() in places_of(s)[1]:
         return text.strip()
     ran = {step.node for step in s.steps}
@@ -311,7 +315,7 @@ def _scope(s: Stepper, text: str) -> str:
 
 
 def _typed(shape: tuple[int, ...]) -> str:
-    """How an array of a shape is typed, in words."""
+    """Return how to type an array of a shape, in words."""
     if not shape:
         return "one number"
     rows = "a list, [1, 2, …]" if len(shape) == 1 else "a list of rows, [[1, 2, …], …]"
@@ -319,7 +323,7 @@ def _typed(shape: tuple[int, ...]) -> str:
 
 
 def _guessed(s: Stepper, node: Node) -> list[int]:
-    """The inputs of a node to which it will send a gradient."""
+    """Return the inputs to which a node will send a gradient."""
     needed = s._task._needed
     return [i for i, (to, _) in enumerate(node.edges()) if to is not None and (needed is None or to in needed)]
 
@@ -341,7 +345,7 @@ def _leave(ipython: Any, heard: Callable[[], None]) -> None:
 
 
 def closeness(guess: Any, gradient: Any) -> str:
-    """How close a guess came: right, off by 10 %, wrong sign, another shape."""
+    """Return how close a guess was: right, off by 10 %, wrong sign, another shape."""
     mine = np.asarray(guess, dtype=np.float64)
     if gradient is None:
         return "there is no gradient"
