@@ -228,8 +228,8 @@ def _place(path: Path) -> int:
 def _compares(path: Path) -> bool:
     """Whether a test file compares with PyTorch."""
     text = path.read_text(encoding="utf-8")
-    asks = re.search(r"^(from|import) oracle\b", text, re.MULTILINE) or _part(path) in CORE and PROGRAM.search(text)
-    return asks is not None
+    asks = re.search(r"^(from|import) oracle\b", text, re.MULTILINE) or (_part(path) in CORE and PROGRAM.search(text))
+    return bool(asks)
 
 
 @pytest.hookimpl(tryfirst=True)
