@@ -21,12 +21,12 @@ PROGRAM_FILE = re.compile(r"program_[0-9a-f]{8}\.py")
 NAMED = ("leaf", "constant", "region", "group")  # the kinds of boxes that a story names
 
 
-def recorded(text: str, options: str = "", **names: Any) -> Trace:
+def recorded(text: str, options: dict[str, Any] | None = None, **names: Any) -> Trace:
     """Record a program that has `torch`, `leaf` and these names; `options` are those of `record()`."""
-    text = f"with record({options}) as trace:\n" + indent(text, "    ")
+    text = "with record(**options) as trace:\n" + indent(text, "    ")
     file = f"program_{crc32(text.encode()):08x}.py"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    space = {"torch": torch, "leaf": leaf, "record": record, **names}
+    space = {"torch": torch, "leaf": leaf, "record": record, "options": options or {}, **names}
     exec(compile(text, file, "exec"), space)
     return space["trace"]
 
@@ -64,6 +64,7 @@ def _said(scene: Scene) -> dict[str, tuple[str, str]]:
     for id, box in scene.boxes.items():
         if box.state != "future":
             named = f"{box.title} [{box.kind}]" if box.kind in NAMED else box.title
+            named += f" in {scene.boxes[box.region].title}" if box.region else ""
             state = state_words(box)
             said[id] = "; ".join([*filter(None, (named, box.note)), *box.lines]), f" ({state})" if state else ""
     for id, arrow in scene.arrows.items():

@@ -1,8 +1,9 @@
 """What pictures say of small programs, step by step: golden/story_*.txt has each program, and below it what is told.
 
-The name of a program says what is to be seen in its story; after a `|` come options of `record()`. To add one, write
-its name and its lines, each after `> `, and let `WORKBENCH_WRITE_GOLDEN=1 pytest tests/views/test_stories.py` write
-the rest. Where words of a picture change, do that, too, and read the diff.
+The name of a program says what is to be seen in its story; after a `|` come options of `record()` and `show()`. To add
+one, write its name and its lines, each after `> `, and write the rest by
+`WORKBENCH_WRITE_GOLDEN=1 pytest tests/views/test_stories.py`. Where words of a picture change, do that, too, and read
+the diff.
 """
 
 from __future__ import annotations
@@ -30,57 +31,10 @@ FOLDER = Path(__file__).parent / "golden"
 STORIES: dict[str, tuple[str, dict[str, Any], bool]] = {
     **{view: (view, {}, False) for view in ("graph", "flow", "saved", "memory", "versions", "function")},
     "closed": ("graph", {"open": []}, False),
+    "open": ("graph", {}, False),
     "details": ("graph", {}, True),
     "film": ("graph", {}, False),
 }
-
-
-class Careless(torch.Function):
-    """Keeps an input, an output, a number and an array as attributes."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Any, factor: float) -> Any:
-        y = x * factor
-        ctx.x, ctx.y, ctx.factor, ctx.ones = x, y, factor, np.ones(2)
-        ctx.save_for_backward(x)
-        return y
-
-    @staticmethod
-    def backward(ctx: Any, grad: Any) -> Any:
-        return grad * ctx.factor, None
-
-
-class Outer(torch.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Any) -> Any:
-        inner = Square.apply(x)
-        return inner + 1
-
-    @staticmethod
-    def backward(ctx: Any, grad: Any) -> Any:
-        return grad * 5
-
-
-class Wrongly(torch.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Any) -> Any:
-        x = x + 1
-        raise ValueError("</script> no")
-
-
-class Set(torch.Function):
-    @staticmethod
-    def forward(x: Any) -> Any:
-        return x**3
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        ctx.save_for_backward(*inputs)
-
-    @staticmethod
-    def backward(ctx: Any, grad: Any) -> Any:
-        (x,) = ctx.saved_tensors
-        return 3 * x**2 * grad
 
 
 def double(grad: Any) -> Any:
@@ -122,10 +76,8 @@ def ones(module: nn.Module) -> nn.Module:
     return module
 
 
-NAMES = {
-    each.__name__: each for each in (Careless, Outer, Set, Wrongly, double, half, empty, fail, inner, descend, ones)
-}
-NAMES |= {each.__name__: each for each in (Halved, Split, Square, checkpoint, suppress)} | {"F": F, "nn": nn}
+NAMES = {each.__name__: each for each in (double, half, empty, fail, inner, descend, ones)}
+NAMES |= {each.__name__: each for each in (Halved, Split, Square, checkpoint, suppress)} | {"F": F, "nn": nn, "np": np}
 NAMES |= {
     "Bare": function("Bare", lambda x: x.clone(), lambda grad: grad),
     "Breaks": function("Breaks", lambda x: x * 2, raising(ValueError("no way"))),
@@ -139,8 +91,10 @@ def test_a_picture_tells_its_story(name: str) -> None:
     view, options, details = STORIES[name]
     told = {}
     for title, program in programs(FOLDER / f"story_{name}.txt").items():
+        more = eval(f"dict({title.partition(' | ')[2]})")
+        recording = {option: more.pop(option) for option in ("limit", "lines", "last") if option in more}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            board = storyboard(recorded(program, title.partition(" | ")[2], **NAMES), view, **options)
+            board = storyboard(recorded(program, recording, **NAMES), view, **options, **more)
         told[title] = f"{quoted(program)}\n{story(board, details)}"
     check_golden(FOLDER / f"story_{name}.txt", told)

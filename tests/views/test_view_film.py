@@ -186,25 +186,8 @@ def step_by_step(w):
 
 
 EPOCHS = "for {} in range(2):\n    for x in (1.0, 2.0, 3.0):\n        descend(w, x)"
-TWO = "for _ in range(3):\n    for part in (1.0, 2.0):\n        (w * part).backward()\n    w.grad = None"
 AROUND = "for _run in range(2):\n  for step, _ in enumerate('ab'):\n    for epoch, _data in enumerate('ab'):\n"
 AROUND += "      for x in (1.0, 2.0):\n        descend(w, x)"
-STEPS = ["step 1 of 3", "step 2 of 3", "step 3 of 3"]
-# Loops, and what the parts of their films are called.
-TITLES = [
-    (EPOCHS.format("_"), [f"round {n // 3 + 1}, step {n % 3 + 1} ({n + 1} of 6)" for n in range(6)]),
-    (EPOCHS.format("epoch"), [f"epoch {n // 3 + 1}, step {n % 3 + 1} ({n + 1} of 6)" for n in range(6)]),
-    (TWO, [f"round {n // 2 + 1}, step {n % 2 + 1} ({n + 1} of 6)" for n in range(6)]),  # the innermost loop
-    ("[descend(w, x) for x in (1.0, 2.0, 3.0)]", STEPS),
-    ("step_by_step(w)", STEPS),
-]
-
-
-@pytest.mark.parametrize(("program", "called"), TITLES)
-def test_the_parts_of_a_film_are_called_by_their_loops(program, called):
-    board = storyboard(recorded(program, w=leaf(3.0), descend=descend, step_by_step=step_by_step))
-    assert [title for title, _ in parts(board)] == called
-    assert len(there(board, len(board.steps) - 1)) == len(board.scene.boxes)
 
 
 def test_many_loops_around_are_told_by_words_only():
@@ -231,30 +214,6 @@ SAID = [
 def test_a_step_is_told_with_others_by_their_loops(program, said):
     board = storyboard(recorded(program, w=leaf(0.5), descend=descend, step_by_step=step_by_step))
     assert said in " ".join(step.caption for step in board.steps)
-
-
-END = "    with torch.no_grad():\n        w -= 0.1 * w.grad\n    w.grad = None"
-# Loops, what the parts of their films are called, and which nodes each of their steps has, and how many of them.
-ONCE = [
-    (
-        f"for _ in range(3):\n    h = w\n    for _ in range(3):\n        h = (h * w).tanh()\n    h.backward()\n{END}",
-        *(["step 1 of 3", "step 2 of 3", "step 3 of 3"], "TanhBackward0", 3),
-    ),
-    (
-        "shared = scale.exp()\nfor _ in range(3):\n    (w * shared).backward(retain_graph=True)",
-        *(["before step 1", "step 1 of 3", "step 2 of 3", "step 3 of 3"], "ExpBackward0", 1),
-    ),
-]
-
-
-@pytest.mark.parametrize(("program", "called", "node", "count"), ONCE)
-def test_what_is_computed_in_every_step_or_before_them_has_one_place(program, called, node, count):
-    board = storyboard(recorded(program, w=leaf(1.0), scale=leaf(2.0)), depth=9)
-    assert [title for title, _ in parts(board)] == called
-    ends = [there(board, steps[-1]) for _, steps in parts(board)]
-    for boxes in (board.scene.boxes, *ends):
-        assert sum(name_of(box) == node for box in boxes.values()) == count
-    assert ends[1].keys() == ends[-1].keys()
 
 
 def test_steps_that_hang_together_are_told_together():

@@ -102,64 +102,6 @@ def gradient(box):
     return "".join([detail.body for detail in box.details if detail.heading == "Gradient"])
 
 
-def test_open_scopes_are_framed() -> None:
-    board = two_layers().show(depth=1).storyboard
-    boxes = there(board)
-    regions = {id: box.title for id, box in boxes.items() if box.kind == "region"}
-    assert list(regions.values()) == ["layer1"]  # a scope of a single node is no group
-    inside = {id: regions[box.region] for id, box in boxes.items() if box.region}
-    assert inside["n1"] == inside["n2"] == "layer1"
-    assert boxes["n5"].region is None and board.stops == [(k, k, step.caption) for k, step in enumerate(board.steps)]
-
-
-def test_a_long_chain_is_one_box_that_says_what_is_inside() -> None:
-    picture = chain(300).show(open=[])
-    boxes = there(picture.storyboard)
-    assert [(box.kind, box.title) for box in boxes.values() if box.kind != "saved"] == [
-        ("leaf", "x"),
-        ("group", "for _ in range(times): 300 rounds"),
-        ("op", "total = y.sum()"),
-        ("output", "total"),
-    ]
-    forward = there(picture.storyboard, after_forward(picture.storyboard))
-    before, after = (next(box for box in seen.values() if box.kind == "group") for seen in (forward, boxes))
-    assert before.lines == ("(2,) → (2,)", "900 operations, saved 4.688 KiB")
-    assert after.lines == ("(2,) → (2,)", "900 operations, saved 4.688 KiB: freed")
-    assert "for _ in range(times): 300 rounds (group, done): (2,) → (2,), 900 operations" in repr(picture)
-
-
-def test_in_open_scopes_what_repeats_is_closed() -> None:
-    boxes = there(layers(4, 30).show(depth=1).storyboard)
-    frames = {id: box.title for id, box in boxes.items() if box.kind == "region"}
-    assert list(frames.values()) == ["layer1", "layer2", "layer3", "layer4"]
-    repeats = [(box.title, frames[box.region]) for box in boxes.values() if box.kind == "group"]
-    assert repeats == [("loop: 30 rounds", title) for title in frames.values()]
-
-
-def test_closed_scopes_of_a_large_graph_tell_their_leaves() -> None:
-    board = layers(4, 30).show("graph", open=[]).storyboard
-    groups = {box.title: box for box in there(board).values() if box.kind == "group"}
-    assert groups.keys() == {"layer1", "layer2", "layer3", "layer4"}
-    assert groups["layer1"].lines[1] == "61 operations, 1 leaf, saved 488 bytes: freed"
-    assert any("layer1 runs backward" in caption and "1 leaf inside" in caption for caption in captions(board))
-
-
-def test_open_takes_scopes_patterns_and_what_they_lie_in() -> None:
-    trace = layers(4, 8)
-    board = trace.show("graph", open=["layer2"]).storyboard
-    boxes = there(board)
-    (frame,) = [box for box in boxes.values() if box.kind == "region"]
-    assert frame.title == "layer2"
-    closed = {box.title for box in boxes.values() if box.kind == "group" and box.region is None}
-    assert closed == {"layer1", "layer3", "layer4"}
-    inside = [box.title for box in boxes.values() if box.region == frame.id]
-    assert sorted(inside) == ["MmBackward0", "leaf", "loop: 8 rounds"]
-    again = trace.show("graph", open="layer2").storyboard
-    assert again.to_dict() == board.to_dict()
-    inner = trace.show("graph", open=["loop: 8 rounds"]).storyboard
-    assert len([box for box in there(inner).values() if box.kind == "region"]) >= 8  # each with the layer it lies in
-
-
 def test_open_says_which_groups_there_are() -> None:
     with pytest.raises(ValueError, match="no group named 'layer9'; there are 'layer1', 'loop', 'round 1'"):
         layers(3, 30).show("graph", open=["layer9"])
@@ -196,37 +138,6 @@ def test_edges_between_groups_that_stay_closed_are_one_arrow_with_their_number()
     inside = [arrow.label for arrow in inner.at(len(inner.steps) - 1).arrows.values()]
     assert not [label for label in inside if re.search(r"\d edges", label)]
     assert any("‖" in label for label in inside)  # of those that brought all gradients of a value
-
-
-@pytest.mark.slow
-def test_groups_lie_in_groups_and_hold_all_that_they_stand_for() -> None:
-    trace = chain(100)
-    board = trace.show(open=[]).storyboard
-    (whole,) = [id for id, box in there(board).items() if box.kind == "group"]
-    first, more, last = [box for box in board.scene.boxes.values() if box.region == whole]
-    assert [first.title, more.title, last.title] == ["round 1", "98 more rounds (2 to 99)", "round 100"]
-    inner = trace.show("graph", open=more.id).storyboard
-    parts = [box for box in inner.scene.boxes.values() if box.region == more.id]
-    assert [box.title for box in parts] == [
-        "rounds 2 to 11",
-        *[f"rounds {n}2 to {n + 1}1" for n in range(1, 9)],
-        "rounds 92 to 99",
-    ]
-    inner = trace.show("graph", open="round 3").storyboard
-    seen = there(inner, len(inner.steps) - 1)
-    frames = [box for box in seen.values() if box.kind == "region"]
-    assert [box.title for box in frames] == [
-        "for _ in range(times): 100 rounds",
-        "98 more rounds (2 to 99)",
-        "rounds 2 to 11",
-        "round 3",
-    ]
-    inside = [box.title for box in seen.values() if box.region == frames[-1].id and box.kind == "op"]
-    assert inside == ["y * 1.01", "y * 1.01 + 0.1", "(y * 1.01 + 0.1).sin()"]
-    arrows = [(arrow.source, arrow.target) for arrow in inner.at().arrows.values() if arrow.kind == "edge"]
-    assert ("t1", first.id) in arrows and any(
-        a == "n9" and b.startswith("g") for a, b in arrows
-    )  # into the one beside it
 
 
 def test_a_caption_counts_what_joined_in_its_step_alone(monkeypatch: pytest.MonkeyPatch) -> None:

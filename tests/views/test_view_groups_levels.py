@@ -95,56 +95,9 @@ def groups(board, k=None):
     return {box.title: box for box in there(board, k).values() if box.kind == "group"}
 
 
-def captions(board):
-    """What is told of each step that is seen."""
-    return [caption for _, _, caption in board.stops]
-
-
 def names(trace, view="graph"):
     """The ids of all groups there are."""
     return [group.id for group in GRAPHS[view](trace.events).program.groups()]
-
-
-def test_of_a_long_jvp_the_middle_is_one_box_with_its_tangents():
-    board = pushed(60).show().storyboard
-    more = "58 more of mul, add, sin"
-    told = captions(board)
-    assert told[0] == "jvp (level 1) begins." and told[-1] == "jvp (level 1) is over."
-    assert told[7] == (
-        f"Inside jvp (level 1): `{more}`: 174 operations run, 174 tangents are pushed forward: mul 58, add 58, sin 58; "
-        "it keeps nothing for backward."
-    )
-    assert len(told) == 15  # each value and each tangent of the first three operations and of the last
-    (group,) = groups(board).values()
-    assert (group.title, group.lines) == (more, ("3 operations × 58, 174 tangents",))
-    kinds = {"".join((arrow.kind, " in" * (arrow.target == group.id))) for arrow in board.at().arrows.values()}
-    assert {"edge in", "tangent in", "edge", "tangent", "beside"} == kinds
-
-
-def test_of_a_batch_the_middle_is_one_box_too():
-    (group,) = groups(batch(60).show().storyboard).values()
-    assert group.lines == ("3 operations × 58",)
-    assert [each.body for each in group.details if each.heading == "Operations"] == ["mul 58, add 58, sin 58"]
-
-
-def test_each_level_and_each_storey_is_a_box():
-    board = twice(60).show().storyboard
-    last = len(board.steps) - 1
-    gone = "gone: nothing holds them"
-    told = {title: box.lines for title, box in groups(board, last).items()}
-    assert told == {
-        "round 1": ("(2,) → (2,)", "3 operations, saved 24 bytes: freed", gone),
-        "58 more rounds (2 to 59)": ("(2,) → (2,)", "3 operations × 58, saved 1.359 KiB: freed", gone),
-        "round 60": ("(2,) → (2,)", "3 operations, saved 24 bytes: freed", gone),
-        "the graph of grad (level 2)": ("→ 1.536", "181 operations, 1 leaf, saved 1.406 KiB: freed", gone),
-        "second order: recorded at level 1": ("(2,) → (2,)", "3 operations × 60, saved 3.258 KiB: freed", gone),
-    }
-    sentences = captions(board)
-    # Both levels record the same function, by turns: one step.
-    (both,) = [each for each in sentences if each.count("`58 more rounds (2 to 59)`: 174 operations join") == 2]
-    assert both.startswith("Inside grad (level 1) › grad (level 2): ")
-    ran = "`second order: recorded at level 1` runs backward"
-    assert any(ran in caption and "to `for _ in range(times)`" in caption for caption in sentences)
 
 
 @pytest.mark.slow
@@ -157,28 +110,6 @@ def test_the_storey_of_create_graph_is_a_box():
     boxes = board.at(len(board.steps) - 1).boxes.values()
     parts = [box.title for box in boxes if box.kind in ("group", "region") and box.region is None]
     assert parts == ["for _ in range(times): 60 rounds", "grad(….sum(), x, create_graph=True)"]
-
-
-def test_a_tangent_that_was_recorded_is_in_the_box_of_the_tangents():
-    board = duals(60).show().storyboard
-    scene = board.at()
-    title = {id: box.title for id, box in scene.boxes.items()}
-    assert {"for _ in range(times): 60 rounds", "tangents of dual tensors"} <= groups(board).keys()
-    ways = {(title[arrow.source], title[arrow.target]) for arrow in scene.arrows.values() if arrow.kind == "edge"}
-    assert ("for _ in range(times): 60 rounds", "tangents of dual tensors") in ways
-
-
-def test_scopes_are_boxes_inside_levels():
-    trace = per_sample(60)
-    board = trace.show().storyboard
-    assert {"round 1: layer0", "58 more rounds (2 to 59)", "round 60: layer59"} <= groups(board).keys()
-    opened = trace.show("graph", open=["layer3"]).storyboard
-    (frame,) = [id for id, box in opened.at().boxes.items() if box.kind == "region" and box.title == "round 4: layer3"]
-    assert [box.title for box in opened.at().boxes.values() if box.region == frame and box.kind == "op"] == [
-        "x * w",
-        "(x * w).tanh()",
-        "x = (x * w).tanh() + x",
-    ]
 
 
 @pytest.mark.parametrize("name", ["the graph of grad (level 2)", ["second order: recorded at level 1"]])

@@ -65,28 +65,6 @@ def test_the_list_of_saved_tensors_and_a_comparison_end_with_what_is_gone():
     assert "saved" not in {box.kind for box in boxes.values()}
 
 
-def test_what_lies_inside_copyslices_lies_inside_its_box():
-    with record() as trace:
-        x = leaf(1.0, 2.0, 3.0)
-        y = x * 2.0
-        y[0].mul_(5.0)
-        with torch.scope("late"):
-            y[1:].mul_(x[1:])
-        loss = y.sum()
-        loss.backward()
-    boxes = storyboard(trace, depth=1).at().boxes
-    regions = {box.title: box.id for box in boxes.values() if box.kind == "region" and box.title != "late"}
-    assert list(regions) == ["CopySlices", "late › CopySlices"]
-    inside = {title: [name_of(box) for box in boxes.values() if box.region == id] for title, id in regions.items()}
-    assert inside == {"CopySlices": ["MulBackward0", "CopySlices"], "late › CopySlices": ["MulBackward0", "CopySlices"]}
-    layout = storyboard(trace, depth=1).layout
-    for region in regions.values():
-        frame = layout.boxes[region]
-        for box in (layout.boxes[box.id] for box in boxes.values() if box.region == region):
-            assert frame.x <= box.x and box.x + box.w <= frame.x + frame.w
-            assert frame.y <= box.y and box.y + box.h <= frame.y + frame.h
-
-
 @pytest.mark.parametrize("begin", ["torch.zeros(3)", "x.sum() * torch.zeros(3)"])
 @pytest.mark.parametrize(
     ("write", "inner"),

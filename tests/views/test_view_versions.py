@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
+from text_programs import recorded
 from trace_samples import leaf
 
 import workbench as torch
@@ -38,27 +39,6 @@ def marks(board):
     return found
 
 
-def test_nothing_is_there_before_it_happens():
-    board = board_of(spoiled())
-    there = []
-    for k in range(-1, len(board.steps)):
-        scene = board.at(k)
-        marks = [
-            (box.title, box.state) for box in scene.boxes.values() if box.kind == "event" and box.state != "future"
-        ]
-        told = [box.title for box in scene.boxes.values() if box.state != "future" and "spoiled" in box.title]
-        arrows = [arrow for arrow in scene.arrows.values() if arrow.state != "future"]
-        backward = any(box.title == "backward" and box.state != "future" for box in scene.boxes.values())
-        there.append((marks, len(told), len(arrows), backward))
-    assert there == [
-        ([], 0, 0, False),
-        ([("save 0", "running")], 0, 0, False),
-        ([("save 0", "idle"), ("write 1", "running")], 0, 0, False),
-        ([("save 0", "idle"), ("write 1", "error"), ("read 0 ×", "error")], 1, 1, True),
-    ]
-    assert board.start == 2  # a timeline opens where all of it can be read
-
-
 def test_no_mark_and_no_word_is_covered():
     board = board_of(spoiled())
     layout, scene = board.layout, board.at()
@@ -88,11 +68,9 @@ def test_a_long_history_shows_its_ends_and_what_failed():
 
 def test_many_storages_show_those_that_were_written():
     lines = ["t = leaf(1.0, 2.0)", *["t = t.sin()"] * 40, "u = t.exp()", "u.mul_(2)"]
-    text = "\n".join(lines)
-    with record() as trace:
-        exec(compile(text, "many.py", "exec"), {"leaf": leaf})  # each line of its own
+    trace = recorded("\n".join(lines))  # each line of its own
     told = marks(board_of(trace))
-    assert told["the result of exp"] == ["save 0", "write 1"]
+    assert told["u"] == ["save 0", "write 1"]
     text = str(trace.show("versions"))
     assert len(told) < 12 and all(marks for marks in told.values())
     assert f"… and {41 - text.count(': (2,) float64')} more storages, none of which was written" in text
@@ -147,19 +125,3 @@ def test_a_chart_fits_into_a_window_and_no_mark_lies_over_a_name_or_another_mark
         apart = one.x + one.w <= other.x or other.x + other.w <= one.x
         assert apart or one.y + one.h <= other.y or other.y + other.h <= one.y
     assert all(box_fields(box)["title"] == box.title for box in boxes.values() if box.kind in ("event", "tick"))
-
-
-def test_rows_with_the_same_story_are_one_where_there_is_no_room_for_all():
-    def grown(layers):
-        net = nn.Sequential(*[nn.Linear(2, 2) for _ in range(layers)])
-        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-        with record() as trace:
-            net(torch.ones(1, 2)).sum().backward()
-            optimizer.step()
-        return board_of(trace)
-
-    assert [name for name in marks(grown(2)) if "bias" in name] == ["net.0.bias", "net.1.bias"]
-    board = grown(9)
-    (row,) = [box for box in board.scene.boxes.values() if box.kind == "name" and "bias" in box.title]
-    assert row.title.startswith("net.0.weight, net.0.bias, ") and row.title.endswith("…")
-    assert row.lines[0] == "several shapes, 10 tensors"
