@@ -46,7 +46,6 @@ class Session:
         """Begin with a program that ends with a stepper, or with a tensor."""
         s = loss()[-1] if callable(loss) else torch.step(loss, **options)
         self.browser = browser = Browser(s)
-        browser.view._last = float("-inf")
         self.names |= {"s": s, "ask": browser.ask, "at": browser.id}
 
     def run(self, program: str) -> str:
@@ -55,9 +54,10 @@ class Session:
         linecache.cache[file] = (len(program), None, program.splitlines(keepends=True), file)
         for part in ast.parse(program).body:
             self.lines.append(quoted(ast.get_source_segment(program, part) or ""))
+            if self.browser is not None:
+                self.browser.view._last = float("inf")  # as if all of the line were quick: it is shown once, at its end
             exec(compile(ast.Module([part], []), file, "exec"), self.names)
             if self.browser is not None:
-                self.browser.view._last = float("-inf")
                 self.browser.view.update()
                 now = self.seen(self.browser)
                 self.lines += [f"   {key}: {said}" for key, said in now.items() if self.before.get(key, "") != said]
