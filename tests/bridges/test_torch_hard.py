@@ -96,7 +96,7 @@ def test_what_a_transform_hides_is_said_in_the_picture_and_in_a_file() -> None:
     trace, _ = made(lambda: torch.func.vmap(lambda x: (x * 2).sum())(torch.ones(2, 3)))
     again = type(trace).from_dict(json.loads(trace.to_json()))
     for each in (trace, again):
-        assert "2 operations run inside of vmap, which cannot be seen there" in repr(each.show())
+        assert "2 operations run inside vmap, where the recording can't see them" in repr(each.show())
 
 
 def test_an_error_of_the_recording_never_reaches_the_program(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -174,7 +174,7 @@ def test_a_prediction_of_a_torch_backward_is_judged_and_another_shape_has_anothe
     s = workbench.step((w * torch.tensor([3.0, 4.0])).sum())
     view = StepperView(s, Stage(s))
     view._do(s, {"do": "predict"})
-    assert view._do(s, {"do": "run"}) == "Predict first: type what you expect, or switch predicting off."
+    assert view._do(s, {"do": "run"}) == "Type your prediction first, or turn predict mode off."
     assert view._questions(s) == ["what SumBackward0 sends to MulBackward0"]
     told = view._do(s, {"do": "step", "guesses": ["2"]})
     assert told.endswith("has the shape (2,): type 2 numbers as a list, [1, 2, …].")
@@ -308,7 +308,7 @@ def test_a_recording_around_the_forward_tells_the_lines_and_so_does_anomaly_mode
     net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh())
     x = torch.ones(2, 3)
     s = workbench.step(net(x).sum())
-    assert s.line() is None and "line:    not known: record the forward" in repr(s)
+    assert s.line() is None and "line:    unknown: record the forward" in repr(s)
     with workbench.record(torch):
         loss = net(x).sum()  # recorded
         within = workbench.step(loss)

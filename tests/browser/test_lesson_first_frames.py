@@ -46,9 +46,9 @@ print("told:" + json.dumps(told))
 # What a lesson quotes of what is written in a picture, beside the names of boxes.
 QUOTED = {
     "02": ["(4, 3) summed to (3,)", "all +"],
-    "03": ["grad adds to that of step 1", "retains its grad"],
-    "04": ["no backward comes here", "The other", "shares the memory", "detach"],
-    "05": ["2 nodes keep nothing", "alive anyway", "packed by the hook pack"],
+    "03": ["includes the gradient of step 1", "retains its grad"],
+    "04": ["not reached by backward", "The other", "shares the memory", "detach"],
+    "05": ["2 nodes save nothing", "held anyway", "packed by the hook pack"],
     "06": ["save 0", "write 1", "read 0 ×"],
     "07": ["for output 0", "freed"],
     "15": ["saved other"],

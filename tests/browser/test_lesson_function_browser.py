@@ -69,18 +69,18 @@ def test_a_function_of_ones_own_is_a_node_with_what_it_saved(lesson: Lesson) -> 
 def test_a_click_shows_both_recipes_and_what_went_in_and_out_as_it_comes(lesson: Lesson, player: Player) -> None:
     recipes = [("Forward", typed(lesson, "forward")), ("Backward", typed(lesson, "backward"))]
     made = [
-        ("Made at", "cell, line 3: y = Square.apply(x)"),
+        ("Created at", "cell, line 3: y = Square.apply(x)"),
         ("Input", "x float32 (3,) norm 3.742 [1. -2. 3.]"),
         ("Output", "y float32 (3,) norm 9.899 [1. 4. 9.]"),
     ]
-    kept, freed = "x float32 (3,) norm 3.742 [1. -2. 3.]", "What was saved is freed: this node cannot run again."
+    kept, freed = "x float32 (3,) norm 3.742 [1. -2. 3.]", "Its saved tensors are freed, so this node can't run again."
     player.open(APPLIED)
     assert player.says("panel-title") == APPLIED
     assert player.details() == [*recipes, *made, ("Saved", kept)]
     player.press("ArrowRight", "ArrowRight")
-    assert player.says("panel-kind") == "custom Function · ready to run"
+    assert player.says("panel-kind") == "custom Function · ready"
     player.press("ArrowRight")
-    assert player.says("panel-kind") == "custom Function · running now"
+    assert player.says("panel-kind") == "custom Function · running"
     came = ("Gradient in", "for output 0 float32 (3,) norm 1.732 [1. 1. 1.]")
     went = ("Gradient out", "to x float32 (3,) norm 7.483 [2. -4. 6.]")
     assert player.details() == [*recipes, *made, ("Saved", freed), came, went]

@@ -58,7 +58,7 @@ def test_what_the_reader_scrolled_to_stays_in_sight_while_stepping(page):
     page.evaluate("document.querySelector('.wb-details pre').scrollLeft = 40")
     for _ in range(3):
         page.keyboard.press("ArrowRight")
-    assert panel(page).locator(".wb-panel-kind").inner_text() == "custom Function · ready to run"
+    assert panel(page).locator(".wb-panel-kind").inner_text() == "custom Function · ready"
     assert page.evaluate("document.querySelector('.wb-details pre').scrollLeft") == 40
 
 

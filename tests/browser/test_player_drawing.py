@@ -153,7 +153,7 @@ def test_a_cut_has_the_same_mark_where_its_label_stands(page: Page) -> None:
         strokes, text = place_of(mark.nth(n)), place_of(label.nth(n))
         assert text["y"] - 4 <= strokes["y"] + strokes["height"] / 2 <= text["y"] + text["height"] + 4
     said = page.locator(".wb-kind-cut").first.get_attribute("aria-label")
-    assert said == "from h to t, and no gradient back: detach, line 3"
+    assert said == "from h to t, gradient path cut: detach, line 3"
 
 
 def test_a_click_on_a_tangent_tells_how_it_was_computed(page: Page) -> None:

@@ -8,7 +8,7 @@ from player_page import go, position, press, show, states
 
 import workbench as torch
 
-LOOP = "for _ in range(60): 60 rounds"
+LOOP = "for _ in range(60): 60 iterations"
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +44,9 @@ def test_a_click_opens_a_group_and_another_closes_it(page):
     assert titles(page, "group") == [LOOP] and frames(page) == []
     page.locator(".wb-kind-group").click()
     assert frames(page) == [LOOP]
-    assert titles(page, "group") == ["round 1", "58 more rounds (2 to 59)", "round 60"]
+    assert titles(page, "group") == ["iteration 1", "58 more iterations (2 to 59)", "iteration 60"]
     page.locator(".wb-kind-group").first.click()
-    assert frames(page) == [LOOP, "round 1"]
+    assert frames(page) == [LOOP, "iteration 1"]
     assert page.locator(".wb-box.wb-kind-op").count() == 3 + 1 and page.locator(".wb-kind-group").count() == 2
     page.locator(".wb-box.wb-kind-region").first.press("Enter")
     assert titles(page, "group") == [LOOP] and frames(page) == []
@@ -130,7 +130,7 @@ def test_what_is_inside_groups_is_found_and_enter_goes_there(page):
     assert page.locator(".wb-hits").inner_text() == f"1 of 1: {LOOP}, and inside: Enter opens it"
     page.keyboard.press("Enter")
     assert frames(page) == [LOOP]
-    assert page.locator(".wb-hits").inner_text().startswith("1 of 3: round 1")
+    assert page.locator(".wb-hits").inner_text().startswith("1 of 3: iteration 1")
     page.keyboard.press("Enter")
     assert len(frames(page)) == 2
     assert "y * 1.01" in page.locator(".wb-hits").inner_text()

@@ -99,7 +99,7 @@ def test_predicting_hides_what_comes_next_until_it_is_typed(page):
     assert_accessible(page)
 
 
-WORDS = {"1.004": "right", "-3": "wrong sign, and another size", "1.5": "off by 50 %", "25": "off by a factor of 24"}
+WORDS = {"1.004": "right", "-3": "wrong sign and size", "1.5": "off by 50%", "25": "off by a factor of 24"}
 
 
 @pytest.mark.parametrize(("guess", "answer"), WORDS.items())

@@ -211,7 +211,7 @@ def test_a_click_on_a_region_says_what_it_is(page):
     (one,) = [id for id, box in board.scene.boxes.items() if box.title.endswith(": one")]
     frame = place_of(page.locator(f'[data-id="{one}"] .wb-frame'))
     page.mouse.click(frame["x"] + 4, frame["y"] + frame["height"] - 4)
-    assert page.locator(".wb-panel-title").inner_text() == "round 1: one"
+    assert page.locator(".wb-panel-title").inner_text() == "iteration 1: one"
     assert page.locator(".wb-panel-kind").inner_text().startswith("part of the graph")
     assert "\nw.t(), x @ w.t(), (x @ w.t()).tanh()\n" in page.locator(".wb-details").inner_text()
 

@@ -493,11 +493,13 @@ def test_live_draws_the_graph_while_the_cell_runs(page: Page) -> None:
     player.wait_for()
     assert run(page, "print(repr(trace.show()).splitlines()[0])") == "Autograd graph"
     loop, operations = (
-        player.locator('[aria-label^="for _ in range(4): 4 rounds (group); "]'),
+        player.locator('[aria-label^="for _ in range(4): 4 iterations (group); "]'),
         player.locator(".wb-kind-op"),
     )
     expect(operations).to_have_count(5)  # there is room for the rounds: their loop is open
-    assert loop.get_attribute("aria-label").startswith("for _ in range(4): 4 rounds (group); (2,) → (2,); 4 operations")
+    assert loop.get_attribute("aria-label").startswith(
+        "for _ in range(4): 4 iterations (group); (2,) → (2,); 4 operations"
+    )
     boxes = player.locator(".wb-box").count()
     assert boxes > 5 and "wb-kind-region" in loop.get_attribute("class")
     loop.focus()

@@ -187,5 +187,5 @@ def as_shown(value: Any) -> re.Pattern[str]:
     if isinstance(words, list) and all(isinstance(each, str) for each in words):
         return re.compile(r"[\s,;\"'\[\]]+".join(rf"(?<![\w.]){re.escape(each)}(?!\w)" for each in words))
     numbers = [re.escape(f"{float(number):g}") for number in re.findall(r"-?[\d.]+", str(value))]
-    begin, between, end = r"(?<![\w.-])(?<!round )", r"(?:\.0*)?[\s,\[\]]+", r"(?:\.0*)?(?![\w.]| bytes| KiB)"
+    begin, between, end = r"(?<![\w.-])(?<!iteration )", r"(?:\.0*)?[\s,\[\]]+", r"(?:\.0*)?(?![\w.]| bytes| KiB)"
     return re.compile(begin + between.join(numbers) + end)

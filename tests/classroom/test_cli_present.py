@@ -392,7 +392,7 @@ def test_the_handout_has_stills_room_to_write_and_all_answers_at_its_end(made: P
         opened, ended = page.locator(".stills .still:not(.later)"), page.locator(".stills .later")
         assert (opened.count(), ended.count(), page.locator(".answers .stills .later").count()) == (4, 4, 4)
         assert "Step 4 of 12: " in opened.nth(1).inner_text()
-        assert "The backward pass is over." in ended.nth(0).inner_text()
+        assert "Backward pass finished." in ended.nth(0).inner_text()
         places = [words.partition(": ")[2] for words in ended.all_inner_texts()[2:]]
         assert [words.partition(" is ")[0] for words in places] == ["curve(x=-2.0)", "curve(x=3.0)"]
         assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(prefer_css_page_size=True))) > 3

@@ -82,7 +82,7 @@ def test_the_steps_after_others_are_recorded_and_shown_later(tmp_path: Path) -> 
     trace = workbench.load(tmp_path / "some.json")
     (made, *_) = [event for event in trace.events if isinstance(event, NodeCreated)]
     assert made.source is not None and made.source.text == "loss = (net(torch.ones(3, 2)) - 1).square().sum()"
-    assert [part.title for part in made.path][:2] == ["for step in range(4)", "round 1"]
+    assert [part.title for part in made.path][:2] == ["for step in range(4)", "iteration 1"]
     assert counted(tmp_path / "some.json", BackwardStarted) == 1
     assert counted(tmp_path / "some.json", TensorWritten) == 2
     shown = typed(tmp_path, "-m", "workbench", "show", "some.json", "--view", "memory", "-o", "some.svg")

@@ -364,7 +364,7 @@ def trained(engine, broken_in, lr=0.1):
     return trace
 
 
-@asks("not finite", " in step 3 of 4.", "the gradient of s in step 2 of 4.", "# the cause", "`s + 1` in round 3 (")
+@asks("not finite", " in step 3 of 4.", "the gradient of s in step 2 of 4.", "# the cause", "`s + 1` in iteration 3 (")
 def first_cause_of_a_training(engine, w, v, x):
     answer = trained(engine, 1).why("net.0.weight")
     assert len(answer.sentences) == 5 and "made s not finite" in answer.sentences[4]
@@ -495,7 +495,7 @@ def cut_of_several_tensors(engine, w, v, x):
     return [trace.why(first.bias)]
 
 
-@asks("there", "runs its part again in backward")
+@asks("there", "recomputes its part in backward")
 def hidden_by_a_checkpoint(engine, w, v, x):
     layer, x = engine.nn.Linear(3, 3), engine.ones(2, 3, requires_grad=True)
     with recorded(engine) as trace:

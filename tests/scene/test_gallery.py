@@ -34,13 +34,13 @@ TOLD = {
         *("torch.softmax(scores, -1)", "mixed = ….transpose(1, 2).reshape(…)", "loss = (net(x) ** 2).mean()"),
     ),
     "rnn": (
-        *("net › RNN", "for x in xs", ": 20 rounds", "round 1: cell › Cell", "18 more rounds (2 to 19)"),
+        *("net › RNN", "for x in xs", ": 20 iterations", "iteration 1: cell › Cell", "18 more iterations (2 to 19)"),
         *("head › Linear", "loss = (net(xs) ** 2).sum()"),
     ),
     "training": ("w", "b", "x @ w", "x @ w + b - y", "loss = ((… + b - y) ** 2).mean()"),
     "double": ("second order: recorded while backward ran", "grad 12.0", "slope", "y"),
     "function": ("y = Square.apply(x)", "SquareBackward (3,)  [1. 4. 9.]", "saved x", "(3,)  [1. -2. 3.]"),
-    "error": ("What happened", "written since it was saved"),
+    "error": ("What happened", "modified since it was saved"),
 }
 
 

@@ -81,7 +81,9 @@ def test_a_film_is_made_without_a_thread(in_browser, monkeypatch: pytest.MonkeyP
 
 def test_a_site_without_graphviz_says_how_to_build_it(in_browser, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(browser, "PACKAGE", "no_such_package")
-    with pytest.raises(LayoutUnavailable, match=r"this site brings no Graphviz: build it with `workbench lite`\.$"):
+    with pytest.raises(
+        LayoutUnavailable, match=r"this site was built without Graphviz: build it with `workbench lite`\.$"
+    ):
         square().layout  # noqa: B018
 
 

@@ -61,7 +61,7 @@ def test_a_long_caption_is_cut_and_a_picture_of_a_thousand_rows_is_made_smaller(
 def test_without_ffmpeg_a_sentence_says_what_to_do_and_nothing_is_written(tmp_path, monkeypatch):
     (tmp_path / "x.mp4").write_text("old")
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(RuntimeError, match=r"ffmpeg, which is not on the PATH: install it .* or save .* as a \.gif"):
+    with pytest.raises(RuntimeError, match=r"ffmpeg, which is not on the PATH\. Install it .* or save .* as a \.gif"):
         Picture(square()).save(tmp_path / "x.mp4")
     assert os.listdir(tmp_path) == ["x.mp4"] and (tmp_path / "x.mp4").read_text() == "old"
 

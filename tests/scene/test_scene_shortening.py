@@ -57,12 +57,12 @@ def chain(nodes):
 
 LARGE = {
     "six layers": six_layers,
-    "400 rounds": lambda: rounds(400),
+    "400 iterations": lambda: rounds(400),
     "1,000 steps": lambda: chain(500),
     "3,000": lambda: chain(3000),
 }
 
-MADE = LARGE | {"100 rounds": lambda: rounds(100), "600 steps": lambda: chain(300)}
+MADE = LARGE | {"100 iterations": lambda: rounds(100), "600 steps": lambda: chain(300)}
 
 
 @cache
@@ -104,7 +104,7 @@ def test_a_picture_of_any_size_takes_no_more_than_its_room_and_plays_to_its_last
     assert [told[0], told[-1]] == [captions[0], captions[-1]]
     if len(told) == count:
         assert [began, position(page)] == [f"{opens} / {count}", f"{count} / {count}"]
-    gaps = [caption for caption in told if "left out of this notebook" in caption]
+    gaps = [caption for caption in told if "left out to keep the notebook small" in caption]
     assert [caption for caption in told if caption not in captions] == gaps
     assert bool(gaps) == (len(told) < count) and len(gaps) <= 2 and len(told) - len(gaps) >= min(count, 40)
 
@@ -202,14 +202,14 @@ def test_steps_that_stay_show_what_they_showed(steps):
         gaps = [n for n, step in enumerate(short.steps) if step.stands > 1]
         first = numbers[gaps[0] - 1] + 1
         said = short.steps[gaps[0]].caption
-        assert said.startswith(f"Steps {first} to {numbers[gaps[0]]} are left out of this notebook, to keep it small")
+        assert said.startswith(f"Steps {first} to {numbers[gaps[0]]} are left out to keep the notebook small")
         assert said.endswith(': picture.save("picture.html") keeps all of it.')
         assert short.layout == board.layout
 
 
 @pytest.mark.slow
 def test_of_many_rounds_all_boxes_stay_that_are_seen_where_it_opens_but_for_results_of_what_is_gone():
-    board = made("100 rounds")
+    board = made("100 iterations")
     short = cut(board, Plan(0, 0, steps=24))
     assert board.start > len(board.steps) - 24 and short.start == len(short.steps) - (len(board.steps) - board.start)
     opens = board.at()
@@ -227,7 +227,7 @@ def test_of_many_rounds_all_boxes_stay_that_are_seen_where_it_opens_but_for_resu
 
 @pytest.mark.slow
 def test_of_many_rounds_the_first_and_the_last_stay_with_their_boxes():
-    made_of = made("100 rounds")
+    made_of = made("100 iterations")
     told = {"opened": made_of.opened, "runs": made_of.runs}
     board = Storyboard(made_of.scene, made_of.steps, made_of.title, start=3, **told)  # before what is left out
     short = cut(board, Plan(0, 0, steps=24))
@@ -258,8 +258,7 @@ def test_what_does_not_fit_at_all_stays_an_image_and_says_so(page):
     html = playing(Storyboard(Scene("crowd", {id: boxes[id] for id in boxes})))
     load(page, html)
     assert page.locator("p").inner_text() == (
-        'This picture is too large to be played in a notebook: picture.save("picture.html") keeps all of it, '
-        "and plays it."
+        'This picture is too large to play in a notebook: picture.save("picture.html") keeps all of it, and plays it.'
     )
     assert page.locator("img").count() == 1 and page.locator("script").count() == 0
     wait_until(page, "document.querySelector('img').complete")

@@ -114,8 +114,8 @@ def test_numbers_json_has_no_word_for_become_words():
 def test_what_is_not_described_describes_itself():
     board = square()
     told = board.to_dict()
-    assert told["boxes"][1]["alt"] == "SquareBackward (custom Function); y = x * x; not there yet"
-    assert told["steps"][2]["boxes"]["n1"]["alt"] == "SquareBackward (custom Function); y = x * x; running now"
+    assert told["boxes"][1]["alt"] == "SquareBackward (custom Function); y = x * x; not created yet"
+    assert told["steps"][2]["boxes"]["n1"]["alt"] == "SquareBackward (custom Function); y = x * x; running"
     assert told["steps"][2]["arrows"]["x>n1"]["alt"] == (
         "gradient going from SquareBackward back to x: [2, 4, 6], ‖·‖ = 7.483"
     )

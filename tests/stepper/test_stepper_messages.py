@@ -54,11 +54,11 @@ NUMBER = "Choose which output's gradient to change, by its number, not"
 @pytest.mark.parametrize(
     ("message", "said"),
     [
-        ({"do": "breakpoint"}, "Choose a node of this backward first."),
-        ({"do": "watch"}, "Choose a node of this backward first."),
-        ({"do": "watch", "id": ["n1"]}, "Choose a node of this backward first."),
-        ({"do": "edit"}, "Choose a node of this backward first."),
-        ({"do": "edit", "id": "no such box", "nr": 0, "text": "1"}, "Choose a node of this backward first."),
+        ({"do": "breakpoint"}, "Select a node of this backward pass first."),
+        ({"do": "watch"}, "Select a node of this backward pass first."),
+        ({"do": "watch", "id": ["n1"]}, "Select a node of this backward pass first."),
+        ({"do": "edit"}, "Select a node of this backward pass first."),
+        ({"do": "edit", "id": "no such box", "nr": 0, "text": "1"}, "Select a node of this backward pass first."),
         ({"do": "edit", "id": "MEAN"}, f"{NUMBER} None."),
         ({"do": "edit", "id": "MEAN", "nr": ""}, f"{NUMBER} ''."),
         ({"do": "edit", "id": "MEAN", "nr": [0]}, f"{NUMBER} [0]."),

@@ -60,7 +60,7 @@ def test_where_no_widget_is_an_image_stands_in(monkeypatch: pytest.MonkeyPatch) 
     s.step()
     bundle = s._repr_mimebundle_()
     assert set(bundle) == {"text/plain", "text/html"}
-    assert "AddBackward0" in bundle["text/html"] and "running now" in bundle["text/html"]
+    assert "AddBackward0" in bundle["text/html"] and "(running)" in bundle["text/html"]
 
 
 def test_only_what_changed_is_sent() -> None:

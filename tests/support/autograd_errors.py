@@ -100,7 +100,7 @@ def output_of_a_hooked_module_written(torch: Any) -> None:
     y += 1
 
 
-@explained("y was computed", "t.detach().clone()", "copy.deepcopy(y)")
+@explained("y is not a leaf", "t.detach().clone()", "copy.deepcopy(y)")
 def result_copied(torch: Any) -> None:
     y = leaf(torch, 1.0) * 2
     copy.deepcopy(y)
@@ -112,32 +112,32 @@ def result_as_an_array(torch: Any) -> None:
     y.numpy()
 
 
-@explained("features was made in inference mode", "clone()", "no_grad()")
+@explained("features was created in inference mode", "clone()", "no_grad()")
 def inference_tensor_saved(torch: Any) -> None:
     with torch.inference_mode():
         features = torch.ones(2, 3)
     torch.nn.Linear(3, 1)(features)
 
 
-@explained("features was made in inference mode", "clone()")
+@explained("features was created in inference mode", "clone()")
 def inference_tensor_written(torch: Any) -> None:
     with torch.inference_mode():
         features = torch.ones(3)
     features.add_(1)
 
 
-@explained("`out` is not recorded")
+@explained("`out=` is not recorded")
 def result_written_into_out(torch: Any) -> None:
     x = leaf(torch, 1.0, 2.0)
     torch.add(torch.ones(2), 1, out=x)
 
 
-@explained("an optimizer steps leaves", "requires_grad_()")
+@explained("an optimizer only updates leaves", "requires_grad_()")
 def optimizer_of_a_result(torch: Any) -> None:
     torch.optim.SGD([leaf(torch, 1.0) * 2], lr=0.1)
 
 
-@explained("whole numbers", "float32")
+@explained("integers or booleans", "float32")
 def whole_numbers_with_gradients(torch: Any) -> None:
     torch.tensor([1, 2], requires_grad=True)
 
@@ -145,7 +145,7 @@ def whole_numbers_with_gradients(torch: Any) -> None:
 # Rules of a Function that are missing.
 
 
-@explained("no rule for tangents", "jvp(ctx")
+@explained("has no jvp", "jvp(ctx")
 def no_jvp(torch: Any) -> None:
     forward_ad = of(torch, "autograd.forward_ad")
     with forward_ad.dual_level():
@@ -157,17 +157,17 @@ def no_setup_context(torch: Any) -> None:
     of(torch, "func").grad(lambda x: squared(torch).apply(x).sum())(torch.ones(2))
 
 
-@explained("how it works on a batch", "generate_vmap_rule = True")
+@explained("has no rule for batches", "generate_vmap_rule = True")
 def no_vmap_rule(torch: Any) -> None:
     of(torch, "func").vmap(in_two_steps(torch).apply)(torch.ones(2, 2))
 
 
-@explained("one row of many", "torch.where")
+@explained("one of many rows", "torch.where")
 def branch_in_vmap(torch: Any) -> None:
     of(torch, "func").vmap(lambda x: x if x.sum() > 0 else -x)(torch.ones(2, 2))
 
 
-@explained("whether all rows are to get the same", 'randomness="different"')
+@explained("whether all rows should get the same", 'randomness="different"')
 def random_number_in_vmap(torch: Any) -> None:
     of(torch, "func").vmap(lambda x: x + torch.rand(2))(torch.ones(2, 2))
 
@@ -178,7 +178,7 @@ def too_few_gradients(torch: Any) -> None:
     Function.apply(leaf(torch, 1.0)).backward()
 
 
-@explained("something that is no tensor", "ctx.n = n")
+@explained("something that is not a tensor", "ctx.n = n")
 def number_saved(torch: Any) -> None:
     def forward(ctx: Any, x: Any) -> Any:
         ctx.save_for_backward(3)
@@ -190,42 +190,42 @@ def number_saved(torch: Any) -> None:
 # Hooks.
 
 
-@explained("boom raised this, a hook or callback", "boom begins", "boom", "Look at boom")
+@explained("Your hook or callback boom raised this", "boom begins", "boom", "Check the arguments of boom")
 def hook_of_a_tensor(torch: Any) -> None:
     y = leaf(torch, 1.0) * 2
     y.register_hook(boom)
     y.backward()
 
 
-@explained("boom raised this, a hook or callback")
+@explained("Your hook or callback boom raised this")
 def hook_of_a_leaf(torch: Any) -> None:
     x = leaf(torch, 1.0)
     x.register_hook(boom)
     (x * 2).backward()
 
 
-@explained("boom raised this, a hook or callback")
+@explained("Your hook or callback boom raised this")
 def hook_before_a_node(torch: Any) -> None:
     y = leaf(torch, 1.0) * 2
     y.grad_fn.register_prehook(boom)
     y.backward()
 
 
-@explained("boom raised this, a hook or callback")
+@explained("Your hook or callback boom raised this")
 def hook_after_a_node(torch: Any) -> None:
     y = leaf(torch, 1.0) * 2
     y.grad_fn.register_hook(boom)
     y.backward()
 
 
-@explained("boom raised this, a hook or callback")
+@explained("Your hook or callback boom raised this")
 def hook_after_accumulation(torch: Any) -> None:
     x = leaf(torch, 1.0)
     x.register_post_accumulate_grad_hook(boom)
     (x * 2).backward()
 
 
-@explained("boom raised this, a hook or callback")
+@explained("Your hook or callback boom raised this")
 def backward_hook_of_a_module(torch: Any) -> None:
     layer = torch.nn.Linear(2, 2)
     layer.register_full_backward_hook(boom)
@@ -239,26 +239,26 @@ def forward_hook_of_a_module(torch: Any) -> None:
     layer(torch.ones(2))
 
 
-@explained("boom raised this, a hook or callback")
+@explained("Your hook or callback boom raised this")
 def unpack_hook(torch: Any) -> None:
     with torch.autograd.graph.saved_tensors_hooks(lambda t: t, boom):
         y = leaf(torch, 1.0).exp()
     y.backward()
 
 
-@explained("boom raised this, a hook or callback")
+@explained("Your hook or callback boom raised this")
 def queued_callback(torch: Any) -> None:
     y = leaf(torch, 1.0) * 2
     y.register_hook(lambda grad: torch.autograd.Variable._execution_engine.queue_callback(boom))
     y.backward()
 
 
-@explained("no backward was running")
+@explained("no backward pass was running")
 def callback_outside(torch: Any) -> None:
     torch.autograd.Variable._execution_engine.queue_callback(boom)
 
 
-@explained("returned a gradient of another shape")
+@explained("returned a gradient whose shape differs")
 def hook_returns_another_shape(torch: Any) -> None:
     y = leaf(torch, 1.0, 2.0) * 2
     y.register_hook(lambda grad: grad[:1])
@@ -288,17 +288,17 @@ def rerun(torch: Any, block: Callable[[Any, bool], Any], **more: Any) -> None:
     checkpoint(layers, torch.ones(3, requires_grad=True), use_reentrant=False, **more).sum().backward()
 
 
-@explained("layers, which checkpoint runs again", "saved_tensors twice", "def layers(x")
+@explained("something different when checkpoint ran it again", "saved_tensors twice in backward", "def layers(x")
 def another_shape(torch: Any) -> None:
     rerun(torch, lambda x, first: torch.tanh(x)[: 3 if first else 2].sigmoid())
 
 
-@explained("layers, which checkpoint runs again", "1 tensor was saved, where forward had saved 2")
+@explained("layers did something different when checkpoint ran it again", "1 tensor was saved, but forward had saved 2")
 def fewer_tensors(torch: Any) -> None:
     rerun(torch, lambda x, first: x.exp().sin() if first else x.exp())
 
 
-@explained("layers, which checkpoint runs again", "more tensors")
+@explained("layers did something different when checkpoint ran it again", "more tensors")
 def more_tensors(torch: Any) -> None:
     rerun(torch, lambda x, first: x.exp() if first else x.exp().sin().cos(), early_stop=False)
 
@@ -332,17 +332,17 @@ def packed(torch: Any, pack: Any = lambda t: t, unpack: Any = lambda t: t) -> An
         return leaf(torch, 1.0, 2.0).exp().sum()
 
 
-@explained("boom raised this, the pack hook", "boom begins", "Look at boom")
+@explained("boom, the pack hook of saved_tensors_hooks, raised this", "boom begins", "boom was given")
 def pack_hook(torch: Any) -> None:
     packed(torch, boom)
 
 
-@explained("A pack hook wrote into the tensor", "t.clone()")
+@explained("A pack hook wrote into its argument", "t.clone()")
 def pack_hook_writes(torch: Any) -> None:
     packed(torch, lambda t: t.mul_(2))
 
 
-@explained("An unpack hook", "something that is no tensor")
+@explained("An unpack hook", "something that is not a tensor")
 def unpack_hook_returns_a_number(torch: Any) -> None:
     packed(torch, unpack=lambda t: 3).backward()
 
@@ -360,7 +360,7 @@ def hooks_disabled_inside(torch: Any) -> None:
             pass
 
 
-@explained("torch.func refuse saved-tensor hooks", "torch.autograd.grad")
+@explained("do not work with saved-tensor hooks", "torch.autograd.grad")
 def checkpoint_in_a_transform(torch: Any) -> None:
     checkpoint = of(torch, "utils.checkpoint").checkpoint
     of(torch, "func").grad(lambda x: checkpoint(torch.exp, x, use_reentrant=False).sum())(torch.ones(2))
@@ -403,17 +403,17 @@ def instance_called(torch: Any) -> None:
     type("Scale", (Old, torch.autograd.Function), {})(3.0)(leaf(torch, 1.0))
 
 
-@explained("both a backward and a vjp")
+@explained("defines both backward and vjp")
 def two_rules_for_backward(torch: Any) -> None:
     squared(torch, vjp=staticmethod(lambda ctx, grad: grad)).apply(leaf(torch, 1.0)).backward()
 
 
-@explained("cannot be called with what it was given", "forward takes ctx")
+@explained("does not accept the arguments it was given", "forward takes ctx")
 def forward_without_ctx(torch: Any) -> None:
     squared(torch, forward=staticmethod(lambda x: x * 2)).apply(leaf(torch, 1.0))
 
 
-@explained("cannot be called with what it was given", "one more argument for each further output")
+@explained("does not accept its arguments", "one more argument for each further output")
 def backward_with_too_many_arguments(torch: Any) -> None:
     squared(torch, backward=staticmethod(lambda ctx, a, b: a)).apply(leaf(torch, 1.0)).backward()
 
@@ -436,7 +436,7 @@ def number_marked(torch: Any) -> None:
     squared(torch, forward=marking(lambda ctx, x: ctx.mark_dirty(3))).apply(leaf(torch, 1.0))
 
 
-@explained("returns an input as it is", "view_as")
+@explained("returns an input unchanged", "view_as")
 def returned_input_saved(torch: Any) -> None:
     own = in_two_steps(torch)
     type("Same", (own,), {"forward": staticmethod(lambda x: x)}).apply(leaf(torch, 1.0))
@@ -464,13 +464,13 @@ def jvp_of_a_view(torch: Any) -> None:
     pushed(torch, lambda ctx, tangent: tangent * 1, forward=staticmethod(lambda ctx, x: x.view(-1)))
 
 
-@explained("has to return two things", "(output, out_dims)")
+@explained("must return two things", "(output, out_dims)")
 def vmap_rule_of_one_value(torch: Any) -> None:
     rule = staticmethod(lambda info, in_dims, x: x * x)
     of(torch, "func").vmap(in_two_steps(torch, vmap=rule).apply)(torch.ones(2, 2))
 
 
-@explained("says twice")
+@explained("two rules for batches")
 def two_vmap_rules(torch: Any) -> None:
     rule = staticmethod(lambda info, in_dims, x: (x * x, 0))
     of(torch, "func").vmap(in_two_steps(torch, vmap=rule, generate_vmap_rule=True).apply)(torch.ones(2, 2))
@@ -489,12 +489,12 @@ def in_dims_out_of_range(torch: Any) -> None:
     of(torch, "func").vmap(lambda a: a, in_dims=2)(torch.ones(2))
 
 
-@explained("in_dims does not fit the inputs")
+@explained("in_dims does not match the inputs")
 def in_dims_for_one_of_two(torch: Any) -> None:
     of(torch, "func").vmap(lambda a, b: a + b, in_dims=(0,))(torch.ones(2), torch.ones(2))
 
 
-@explained("in_dims does not fit the inputs")
+@explained("in_dims does not match the inputs")
 def in_dims_in_a_list(torch: Any) -> None:
     of(torch, "func").vmap(lambda a, b: a + b, in_dims=[0, 0])(torch.ones(2), torch.ones(2))
 
@@ -509,7 +509,7 @@ def vmap_of_a_number(torch: Any) -> None:
     of(torch, "func").vmap(lambda a: 3.0)(torch.ones(2))
 
 
-@explained("out_dims does not fit")
+@explained("out_dims does not match")
 def out_dims_for_two(torch: Any) -> None:
     of(torch, "func").vmap(lambda a: a, out_dims=(0, 0))(torch.ones(2))
 
@@ -519,12 +519,12 @@ def array_in_vmap(torch: Any) -> None:
     of(torch, "func").vmap(lambda a: torch.tensor(a.numpy()))(torch.ones(2, 3))
 
 
-@explained("it takes tensors", "torch.tensor(3.0)")
+@explained("differentiates with respect to tensors", "torch.tensor(3.0)")
 def number_differentiated(torch: Any) -> None:
     of(torch, "func").grad(lambda a: a)(3.0)
 
 
-@explained("argnums does not name arguments")
+@explained("argnums does not match the arguments")
 def argument_that_is_not_there(torch: Any) -> None:
     of(torch, "func").grad(lambda a: a.sum(), argnums=1)(torch.ones(2))
 
@@ -534,33 +534,33 @@ def one_value_with_has_aux(torch: Any) -> None:
     of(torch, "func").grad(lambda a: a.sum(), has_aux=True)(torch.ones(2))
 
 
-@explained("writes into a tensor that was made outside it")
+@explained("writes into a tensor that was created outside it")
 def buffer_written_in_a_transform(torch: Any) -> None:
     total = torch.zeros(2)
     of(torch, "func").grad(lambda a: total.add_(a).sum())(torch.ones(2))
 
 
-@explained("differentiates by the arguments that argnums names")
+@explained("differentiates with respect to the arguments that argnums selects")
 def flag_set_in_a_transform(torch: Any) -> None:
     of(torch, "func").grad(lambda a: (a * torch.ones(2).requires_grad_()).sum())(torch.ones(2))
 
 
-@explained("two tuples of tensors that match", "jvp(f, (x,), (tangent,))")
+@explained("two matching tuples of tensors", "jvp(f, (x,), (tangent,))")
 def jvp_without_tuples(torch: Any) -> None:
     of(torch, "func").jvp(lambda a: a, torch.ones(2), torch.ones(2))
 
 
-@explained("not built as the output is")
+@explained("does not have the structure of the output")
 def one_gradient_for_two_outputs(torch: Any) -> None:
     of(torch, "func").vjp(lambda a: (a, a), torch.ones(2))[1](torch.ones(2))
 
 
-@explained("v, the vector that is multiplied with")
+@explained("v, the vector to multiply with")
 def vector_of_another_shape(torch: Any) -> None:
     torch.autograd.functional.vjp(lambda a: a, torch.ones(2), torch.ones(3))
 
 
-@explained("has to return one number")
+@explained("must return one number")
 def hessian_product_of_a_vector(torch: Any) -> None:
     torch.autograd.functional.hvp(lambda a: a, torch.ones(2), torch.ones(2))
 
@@ -570,7 +570,7 @@ def strict_and_vectorized(torch: Any) -> None:
     torch.autograd.functional.jacobian(lambda a: a, torch.ones(2), strict=True, vectorize=True)
 
 
-@explained("left that is not open", "dual_level()")
+@explained("exited that is not open", "dual_level()")
 def level_left_that_is_not_open(torch: Any) -> None:
     of(torch, "autograd.forward_ad").exit_dual_level()
 
@@ -578,7 +578,7 @@ def level_left_that_is_not_open(torch: Any) -> None:
 # What backward, grad and gradcheck refuse, and what hooks may not return.
 
 
-@explained("Autograd itself refused this call", "error message")
+@explained("Autograd itself rejected this call", "error message")
 def number_as_first_gradient(torch: Any) -> None:
     (leaf(torch, 1.0) * 2).backward(2.0)
 
@@ -589,7 +589,7 @@ def unused_zeros_that_are_refused(torch: Any) -> None:
     torch.autograd.grad((x * 2).sum(), x, allow_unused=False, materialize_grads=True)
 
 
-@explained("x.data was assigned something", "no_grad()")
+@explained("x.data was assigned a value", "no_grad()")
 def data_of_another_kind(torch: Any) -> None:
     x = leaf(torch, 1.0)
     x.data = torch.tensor([1])
@@ -599,14 +599,14 @@ def replaces(*given: Any) -> float:
     return 3.0
 
 
-@explained("returned something else than it may")
+@explained("returned the wrong type")
 def hook_returns_a_number(torch: Any) -> None:
     y = leaf(torch, 1.0) * 2
     y.register_hook(replaces)
     y.backward()
 
 
-@explained("returned a gradient where there was None")
+@explained("returned a gradient in place of None")
 def hook_returns_what_was_none(torch: Any) -> None:
     z = squared(torch, backward=staticmethod(lambda ctx, grad: None)).apply(leaf(torch, 1.0) * 2)
     z.grad_fn.register_hook(lambda sent, received: (torch.ones(1),))
@@ -620,7 +620,7 @@ def backward_pre_hook_returns_two(torch: Any) -> None:
     layer(leaf(torch, 1.0, 2.0)).sum().backward()
 
 
-@explained("gave different numbers when it ran again")
+@explained("returned different numbers when it ran again")
 def random_backward(torch: Any) -> None:
     noise = [0.0]
 

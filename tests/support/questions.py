@@ -215,7 +215,7 @@ class _Question:
         return ["function", _code(node, True).digest, *defaults, self._cells(function)]
 
     def _cells(self, function: Any) -> Any:
-        """What a function finds in the functions around it; what is not there yet counts as nothing."""
+        """What a function finds in the functions around it; what is not created yet counts as nothing."""
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
         return {name: self.known(cell.cell_contents) for name, cell in cells.items() if cell != types.CellType()}
 

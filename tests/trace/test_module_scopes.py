@@ -212,11 +212,11 @@ def test_modules_of_a_large_model_are_boxes_that_open() -> None:
         "(3, 2) → (3, 2)",
         "181 operations, 240 parameters, saved 2.359 KiB: freed",
     )
-    loop = ("for layer in self.layers: 60 rounds", "180 operations, 240 parameters, saved 2.352 KiB: freed")
+    loop = ("for layer in self.layers: 60 iterations", "180 operations, 240 parameters, saved 2.352 KiB: freed")
     rounds = [
-        ("round 1", "3 operations, 4 parameters, saved 48 bytes: freed"),
-        ("58 more rounds (2 to 59)", "3 operations × 58, 232 parameters, saved 2.289 KiB: freed"),
-        ("round 60", "3 operations, 4 parameters, saved 64 bytes: freed"),
+        ("iteration 1", "3 operations, 4 parameters, saved 48 bytes: freed"),
+        ("58 more iterations (2 to 59)", "3 operations × 58, 232 parameters, saved 2.289 KiB: freed"),
+        ("iteration 60", "3 operations, 4 parameters, saved 64 bytes: freed"),
     ]
     for options, around, inner in (({"open": ["Net"]}, [], [loop]), ({}, [loop[0]], rounds)):
         boxes = trace.show("graph", **options).storyboard.at().boxes
@@ -224,11 +224,11 @@ def test_modules_of_a_large_model_are_boxes_that_open() -> None:
         assert [boxes[id].title for id in frames] == ["net › Net", *around]
         groups = [box for box in boxes.values() if box.kind == "group" and box.region == frames[-1]]
         assert [(box.title, box.lines[1]) for box in groups] == inner
-    boxes = trace.show("graph", open=["round 1"]).storyboard.at().boxes.values()
+    boxes = trace.show("graph", open=["iteration 1"]).storyboard.at().boxes.values()
     (layer,) = [box for box in boxes if box.title == "layers.0 › Linear"]  # which has no bias
     assert re.fullmatch(r"weight \(2, 2\) ‖[^‖]+‖", layer.lines[1])
     frames = [box.title for box in trace.show("graph", open=["Net/layers/7"]).storyboard.at().boxes.values()]
-    assert {"round 9"} <= set(frames) and any("layers.7 › Linear" in title for title in frames)
+    assert {"iteration 9"} <= set(frames) and any("layers.7 › Linear" in title for title in frames)
 
 
 def test_the_stepper_runs_over_a_module_and_stops_before_one() -> None:

@@ -56,7 +56,7 @@ def test_rounds_of_pytorchs_programs_are_those_in_which_they_were(seed: int) -> 
 
 
 def counted(trace: Any) -> list[tuple[str, int]]:
-    """Each loop, as often as it is entered, and how many rounds it has."""
+    """Each loop, as often as it is entered, and how many iterations it has."""
     loops: dict[int, tuple[str, int]] = {}
     for event in trace.events:
         if isinstance(event, NodeCreated):

@@ -503,7 +503,7 @@ def test_without_columns_the_line_is_told(tmp_path: Path) -> None:
         [sys.executable, "-X", "no_debug_ranges", str(tmp_path / "short.py")],
         capture_output=True, text=True, check=True, cwd=Path(__file__).resolve().parents[2], env={"PYTHONPATH": "."},
     )  # fmt: skip
-    paths = [["for n in range(2)", f"round {n}", "y = x * 2.0 + 1.0"] for n in (1, 1, 2, 2)]
+    paths = [["for n in range(2)", f"iteration {n}", "y = x * 2.0 + 1.0"] for n in (1, 1, 2, 2)]
     assert ran.stdout.strip() == str(paths)
 
 
@@ -622,7 +622,7 @@ def test_a_part_stands_in_the_file_once() -> None:
             (w * 2.0).sin()
     data = trace.to_dict()
     assert len(data["parts"]) == 1 + 50 * 3
-    assert data["parts"][:3] == [[None, "loop", "for _ in range(50)", 0], [0, "round", "round 1", 1],
+    assert data["parts"][:3] == [[None, "loop", "for _ in range(50)", 0], [0, "round", "iteration 1", 1],
                                  [1, "expression", "w * 2.0", 1]]  # fmt: skip
     assert [event["path"] for event in data["events"][:2]] == [2, 3]
 
@@ -645,26 +645,26 @@ def change(event: int, path: Any) -> Any:
 
 REFUSED = [
     (lambda d: d.update(parts={}), "This trace has no list of parts."),
-    (add(3), "Part 0 of this trace has not the four to seven fields of a part."),
-    (add(0, "loop", "", 0), "Part 0 of this trace lies in no part before it."),
-    (add(True, "loop", "", 0), "Part 0 of this trace lies in no part before it."),
-    (add(None, "x", "", 0), "Part 0 of this trace has a wrong kind or text."),
-    (add(None, "scope", "", 0, 1), "Part 0 of this trace has a wrong kind or text."),
-    (add(None, [], "", 0), "Part 0 of this trace has a wrong kind or text."),
-    (add(None, "loop", "x" * 2_000, 0), "Part 0 of this trace has a wrong kind or text."),
-    (add(None, "round", "", -1), "Part 0 of this trace has a wrong number."),
-    (add(None, "round", "", 1.5), "Part 0 of this trace has a wrong number."),
+    (add(3), "Part 0 of this trace doesn't have four to seven fields."),
+    (add(0, "loop", "", 0), "Part 0 of this trace isn't inside an earlier part."),
+    (add(True, "loop", "", 0), "Part 0 of this trace isn't inside an earlier part."),
+    (add(None, "x", "", 0), "Part 0 of this trace has an invalid kind or text."),
+    (add(None, "scope", "", 0, 1), "Part 0 of this trace has an invalid kind or text."),
+    (add(None, [], "", 0), "Part 0 of this trace has an invalid kind or text."),
+    (add(None, "loop", "x" * 2_000, 0), "Part 0 of this trace has an invalid kind or text."),
+    (add(None, "round", "", -1), "Part 0 of this trace has an invalid number."),
+    (add(None, "round", "", 1.5), "Part 0 of this trace has an invalid number."),
     (
         lambda d: d["parts"].extend([n or None, "call", "", 0] for n in range(len(d["parts"]) - 1, 300)),
-        r"Part \d+ of this trace lies in 100 others.",
+        r"Part \d+ of this trace is inside 100 others, which is too deep.",
     ),
-    (change(0, 99), "Event 1 of this trace speaks of an unknown part."),
-    (change(0, -1), "Event 1 of this trace speaks of an unknown part."),
-    (change(0, "0"), "Event 1 of this trace speaks of an unknown part."),
-    (change(0, None), "Event 1 of this trace speaks of an unknown part."),
+    (change(0, 99), "Event 1 of this trace refers to an unknown part."),
+    (change(0, -1), "Event 1 of this trace refers to an unknown part."),
+    (change(0, "0"), "Event 1 of this trace refers to an unknown part."),
+    (change(0, None), "Event 1 of this trace refers to an unknown part."),
     (
         lambda d: d["events"][0].update(path=d["parts"].append([None, "loop", "", 0]) or len(d["parts"]) - 1),
-        "Event 1 of this trace lies in a loop, but in no round of it.",
+        "Event 1 of this trace is in a loop, but in none of its iterations.",
     ),
     (change(1, 0), "Event 2 of this trace has a BackwardStarted with an unknown 'path'."),
 ]

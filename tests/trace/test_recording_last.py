@@ -150,9 +150,9 @@ def test_the_first_step_says_how_many_events_were_let_go(view):
     gone = trace.events[0].count
     assert gone > 1000
     board = storyboard(trace, view)
-    assert board.steps[0].caption.startswith(f"{gone:,} earlier events were let go")
-    assert "let go" not in "".join(step.caption for step in board.steps[1:])
-    assert f"{gone:,} earlier events were let go" in str(Trace.from_dict(trace.to_dict()).show(view).to_html())
+    assert board.steps[0].caption.startswith(f"{gone:,} earlier events were dropped")
+    assert "were dropped" not in "".join(step.caption for step in board.steps[1:])
+    assert f"{gone:,} earlier events were dropped" in str(Trace.from_dict(trace.to_dict()).show(view).to_html())
 
 
 @pytest.mark.slow
@@ -165,7 +165,7 @@ def test_a_large_graph_says_it_too():
                 y = (y * 1.01 + 0.1).sin()
             y.backward()
     told = trace.show(open=[]).storyboard.stops[0][2]  # of a part that is closed
-    assert re.match(r"[\d,]+ earlier events were let go\. Step 1 of \d\. .*: \d+ operations join", told)
+    assert re.match(r"[\d,]+ earlier events were dropped\. Step 1 of \d\. .*: \d+ operations join", told)
 
 
 @pytest.mark.scheduled

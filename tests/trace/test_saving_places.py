@@ -35,8 +35,8 @@ PLACES: dict[str, tuple[str, Callable[[Path], object], Callable[[Path], Path]]] 
     "read only": ("the file is read-only", read_only, lambda path: path),
     "folder": ("a folder has this name", Path.mkdir, lambda path: path),
     "long": ("the name is too long", lambda path: None, lambda path: path.with_name("x" * 300 + path.name)),
-    "nowhere": ("there is no such folder", lambda path: None, lambda path: path.parent / "nowhere" / path.name),
-    "in a file": ("a file stands where its folder should be", Path.touch, lambda path: path / path.name),
+    "nowhere": ("the folder does not exist", lambda path: None, lambda path: path.parent / "nowhere" / path.name),
+    "in a file": ("its folder is a file", Path.touch, lambda path: path / path.name),
 }
 posix = pytest.mark.skipif(os.name == "nt", reason="pipes, devices and modes are of POSIX systems")
 

@@ -79,7 +79,9 @@ def test_a_hook_that_clears_what_it_has_used_is_told_with_its_leaf():
         x.register_post_accumulate_grad_hook(use)
         (x * x).sum().backward()
     assert not of_kind(trace, "GradChanged")
-    assert "post-accumulate hook use of x made x's grad [2. 4.] into no gradient" in storyboard(trace).steps[-2].caption
+    assert (
+        "post-accumulate hook use of x changed x's grad [2. 4.] to no gradient" in storyboard(trace).steps[-2].caption
+    )
 
 
 def test_a_gradient_of_what_no_graph_has_met_is_no_step():
@@ -159,5 +161,5 @@ def test_the_details_of_a_leaf_tell_a_cleared_gradient_from_one_that_never_came(
     for each in (trace, load(tmp_path / "trace.json")):
         board = storyboard(each)
         first, last = [board.at(step).boxes["t1"].details for step in (0, len(board.steps) - 1)]
-        assert [each.body for each in first if each.heading == "Grad"] == ["None: no backward has added to it yet."]
+        assert [each.body for each in first if each.heading == "Grad"] == ["None: no backward pass has reached it yet."]
         assert [each.body for each in last if each.heading == "Grad"] == ["None: it was cleared."]

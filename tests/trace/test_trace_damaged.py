@@ -148,14 +148,14 @@ def test_an_operation_that_stands_above_itself_is_refused():
     own = next(each for each in ran if each["tensors"] and not below.intersection(each["outputs"]))
     own["tensors"].append(own["tensors"][0] | {"id": "t99", "below": own["outputs"][0]})
     own["outputs"].append("t99")
-    with at_most(10), pytest.raises(ValueError, match=f"'{own['op']}' stand below itself"):
+    with at_most(10), pytest.raises(ValueError, match=f"'{own['op']}' below itself"):
         Trace.from_dict(data)
 
 
 def test_a_tensor_with_the_id_of_a_node_is_refused():
     data, made = _events(PROGRAMS[0], "NodeCreated")
     made[-1]["tensors"][-1]["id"] = made[0]["node"]
-    with pytest.raises(ValueError, match=f"calls a node and a tensor {made[0]['node']!r}"):
+    with pytest.raises(ValueError, match=f"uses the id {made[0]['node']!r} for a node and for a tensor"):
         Trace.from_dict(data)
 
 
@@ -261,8 +261,8 @@ def below_itself(made):
 
 # What was reported once: a program, the kind of its first event that is changed, how, and what is said then.
 REPORTED = [
-    (transforms, "NodeCreated", below_itself, r"has 't\d+' stand below itself."),
-    (transforms, "OperationRan", lambda e: e.update(outputs=[]), "computes nothing."),
+    (transforms, "NodeCreated", below_itself, r"puts 't\d+' below itself."),
+    (transforms, "OperationRan", lambda e: e.update(outputs=[]), "has no outputs."),
     (samples.one_target, "GradCaptured", lambda e: e.update(output_nr=10**9), "has a wrong GradCaptured.output_nr."),
     (samples.twice, "BackwardStarted", lambda e: seed_of(e).update(norm=-1.0), "has a value without a norm."),
     (
@@ -271,7 +271,7 @@ REPORTED = [
         lambda e: seed_of(e).update(values=[10**30]),
         r"has a wrong BackwardStarted.roots\[0\].seed.values\[0\].",
     ),
-    (lines, "MethodCalled", lambda e: e.update(method="sideways"), "is of the unknown method 'sideways'."),
+    (lines, "MethodCalled", lambda e: e.update(method="sideways"), "has the unknown method 'sideways'."),
 ]
 
 
@@ -295,7 +295,7 @@ def test_what_was_reported_is_refused_with_a_sentence(program, kind, change, sai
 def test_a_node_that_is_made_again_is_refused(tmp_path):
     data, (made, *_) = _events(samples.twice, "NodeCreated")
     data["events"].insert(1, made)
-    refused(data, tmp_path / "damaged.json", "makes 'n1' again.")
+    refused(data, tmp_path / "damaged.json", "creates 'n1' a second time.")
 
 
 def test_views_of_what_nobody_has_seen_are_drawn_as_those_of_the_first():

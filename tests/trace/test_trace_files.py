@@ -109,7 +109,7 @@ def test_a_small_file_that_unpacks_to_very_much_is_refused_before_it_takes_the_m
         [sys.executable, "-c", BOMB, str(tmp_path / "bomb.json")],
         capture_output=True, text=True, check=True, cwd=Path(__file__).resolve().parents[2],
     )  # fmt: skip
-    assert ran.stdout.endswith("has more than 268,435,456 bytes, and no more are read.\n")
+    assert ran.stdout.endswith("has more than 268,435,456 bytes, the maximum.\n")
 
 
 def test_a_file_of_too_many_bytes_or_events_is_neither_read_nor_written(tmp_path: Path, monkeypatch: Any) -> None:
@@ -121,12 +121,12 @@ def test_a_file_of_too_many_bytes_or_events_is_neither_read_nor_written(tmp_path
         patch.setattr(trace_json, "_MOST_BYTES", 500)
         for path in ("plain.json", "packed.json"):
             assert "has more than 500 bytes" in refusal_of(tmp_path / path)
-        with pytest.raises(ValueError, match="record fewer with `last`"):
+        with pytest.raises(ValueError, match="Record fewer events with `last`"):
             trace.save(tmp_path / "plain.json")
     monkeypatch.setattr(trace_json, "_MOST_EVENTS", 5)
-    said = f"This trace has {len(trace.events)} events, and at most 5 are read."
+    said = f"This trace has {len(trace.events)} events, but at most 5 are read."
     assert refusal_of(tmp_path / "plain.json") == said
-    with pytest.raises(ValueError, match="a file may have 5 in"):
+    with pytest.raises(ValueError, match="a file may have at most 5 in"):
         trace.save(tmp_path / "plain.json")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["packed.json", "plain.json"]
     assert (tmp_path / "plain.json").read_text() == trace.to_json()
@@ -144,7 +144,7 @@ def test_a_compressed_file_that_is_damaged_is_refused(tmp_path: Path) -> None:
     }
     for name, content in damaged.items():
         (tmp_path / name).write_bytes(content)
-        assert "is not a whole JSON file" in refusal_of(tmp_path / name), name
+        assert "isn't a trace saved by the workbench" in refusal_of(tmp_path / name), name
 
 
 # No code of a file is run.
@@ -158,7 +158,7 @@ class _Runs:
 def test_a_pickle_is_no_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, content in (("pickle", pickle.dumps(_Runs())), ("packed", gzip.compress(pickle.dumps(_Runs())))):
         (tmp_path / name).write_bytes(content)
-        assert "is not a whole JSON file" in refusal_of(tmp_path / name)
+        assert "isn't a trace saved by the workbench" in refusal_of(tmp_path / name)
     assert capsys.readouterr().out == ""
 
 

@@ -102,7 +102,7 @@ def test_a_tensor_whose_memory_is_shown_is_no_checkpoint() -> None:
         if event["kind"] == "CheckpointDropped":
             event["checkpoint"] = "t1"
     trace = Trace.from_dict(json.loads(wrong_traces.text(events)))
-    assert "kept" in str(trace.show("memory"))
+    assert "held" in str(trace.show("memory"))
 
 
 @pytest.mark.parametrize("number", ["1e400", "-1e400", "Infinity", "NaN", "true"])
@@ -180,8 +180,8 @@ def test_a_picture_that_takes_too_long_is_not_drawn_and_the_next_one_is(
 ) -> None:
     drawn_region.cache_clear()
     said = (
-        f"No picture can be drawn because to place its boxes takes more than {seconds:g} seconds: record a part of the "
-        "program, or open fewer groups, as by `show(depth=1)`."
+        f"No picture can be drawn because the layout took more than {seconds:g} seconds. Record less of the "
+        "program, or open fewer groups with `show(depth=1)`."
     )
     with monkeypatch.context() as patch:
         patch.setattr(engines, "MOST_SECONDS", seconds)

@@ -58,15 +58,15 @@ def test_truth_values_go_to_json_and_back():
     assert (True, False) in [seen.value.values for made in of_kind(again, "NodeCreated") for seen in made.tensors]
 
 
-OLD = "This trace is of version 2, which is read no more: record the program and save it again."
+OLD = "This trace has version 2, which is no longer supported. Record the program and save it again."
 WRONG = {
     "This trace has no list of events.": lambda d: d.pop("events"),
-    "This trace is of version None; this workbench reads version 1.": lambda d: d.pop("version"),
-    "This trace is of version 3; this workbench reads version 1.": lambda d: d.update(version=3),
-    "This is no trace: its format is not 'workbench-trace'.": lambda d: d.update(format="else"),
+    "This trace has version None, but this workbench reads version 1.": lambda d: d.pop("version"),
+    "This trace has version 3, but this workbench reads version 1.": lambda d: d.update(version=3),
+    "This isn't a trace: its format isn't 'workbench-trace'.": lambda d: d.update(format="else"),
     OLD: lambda d: d.update(version=2),
-    "Event 1 of this trace is no object with a kind.": lambda d: d["events"].insert(0, 3),
-    "Event 2 of this trace is of the unknown kind 'X'.": lambda d: d["events"][1].update(kind="X"),
+    "Event 1 of this trace isn't an object with a kind.": lambda d: d["events"].insert(0, 3),
+    "Event 2 of this trace has the unknown kind 'X'.": lambda d: d["events"][1].update(kind="X"),
     "Event 2 of this trace has a wrong BackwardStarted.task.": lambda d: d["events"][1].update(task=3),
     "Event 2 of this trace has a BackwardStarted without 'task'.": lambda d: d["events"][1].pop("task"),
     "Event 2 of this trace has a BackwardStarted with an unknown 'more'.": lambda d: d["events"][1].update(more=1),
@@ -92,7 +92,7 @@ def test_a_wrong_trace_is_refused_with_one_sentence(sentence):
 def test_a_file_that_holds_no_trace_is_refused(text, tmp_path):
     path = tmp_path / "trace.json"
     path.write_text(text)
-    with pytest.raises(ValueError, match="is not a whole JSON file|This is no trace") as refusal:
+    with pytest.raises(ValueError, match="isn't a trace saved by the workbench|This isn't a trace") as refusal:
         load(path)
     assert "\n" not in str(refusal.value)
 

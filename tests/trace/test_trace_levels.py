@@ -117,7 +117,7 @@ def test_the_captions_alternate_between_value_and_tangent():
         "Inside jvp (level 1): the tangent of the result of sin is [1. 1.081], from that of x.",
         "Inside jvp (level 1): mul(the result of sin, x) gives [0. 0.8415].",
         "Inside jvp (level 1): the tangent of the result of mul is [0. 2.764], from that of the result of sin and x.",
-        "jvp (level 1) is over.",
+        "jvp (level 1) ends.",
     ]
 
 
@@ -138,7 +138,7 @@ def test_forward_over_reverse_is_one_step_for_each_operation():
     captions = [step.caption for step in storyboard(samples.forward_over_reverse()).steps]
     assert captions[2] == (
         "Inside jvp (level 1) › grad (level 2): sin(x) gives [0. 0.8415]; SinBackward0 joins the graph of level 2 and "
-        "keeps x for backward; the tangent of the result of sin is [1. 1.081], from that of x."
+        "saves x for backward; the tangent of the result of sin is [1. 1.081], from that of x."
     )
 
 

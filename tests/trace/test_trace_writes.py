@@ -113,17 +113,17 @@ def test_the_steps_say_it_in_order():
     trace, _ = heard(kept, "relu_")
     told = [step.caption for step in storyboard(trace, "versions").steps]
     assert told[:3] == [
-        "relu_ writes into y: it is at version 1 now.",
+        "relu_ writes into y: now version 1.",
         "ReluBackward0 saves y at version 1.",
-        "add_ writes into y: it is at version 2 now, but ReluBackward0 had saved it before that.",
+        "add_ writes into y: now version 2, but ReluBackward0 saved it before that.",
     ]
-    assert told[3].startswith("ReluBackward0 wants y as it was at version 1, but add_ (line ")
+    assert told[3].startswith("ReluBackward0 needs y as it was at version 1, but add_ (line ")
     graph = [step.caption for step in storyboard(trace).steps]
-    assert graph[1] == "relu(y) gives [2. 4.]; ReluBackward0 joins the graph and keeps y for backward."
+    assert graph[1] == "relu(y) gives [2. 4.]; ReluBackward0 joins the graph and saves y for backward."
     chip = next(box for box in storyboard(trace).at(1).boxes.values() if box.title == "saved result (y)")
-    notes = [detail.body for detail in chip.details if detail.heading == "What becomes of it"]
+    notes = [detail.body for detail in chip.details if detail.heading == "Status"]
     assert (chip.state, chip.lines) == ("idle", ("(2,)  [2. 4.]",))
-    assert notes == ["Kept at version 1 for the backward of ReluBackward0."]
+    assert notes == ["Saved at version 1 for ReluBackward0."]
 
 
 def test_what_it_keeps_is_not_joined_to_what_it_was_before():
@@ -136,7 +136,7 @@ def test_through_a_view_it_is_kept_of_the_base_and_read_by_the_bases_node():
     trace, error = heard(through_a_view)
     assert marks(trace) == {"y": ["write 1", "save 1", "write 2", "read 1 ×"]}
     last = storyboard(trace, "versions").steps[-1].caption
-    assert last.startswith("ExpBackward0, which CopySlices runs, wants y as it was at version 1, but mul_")
+    assert last.startswith("ExpBackward0, which CopySlices runs, needs y as it was at version 1, but mul_")
     said = " ".join(str(error.explain()).split())
     assert "CopySlices saved result at version 1 (test_trace_writes.py, line " in said
     assert "mul_ wrote into y: version 2 (test_trace_writes.py, line " in said
@@ -233,8 +233,8 @@ def test_what_is_run_by_another_node_is_freed_with_it():
     board = storyboard(trace)
     chips = [box for box in board.at(len(board.steps) - 1).boxes.values() if box.title == "saved other"]
     assert len(chips) == 3 and {box.state for box in chips} == {"freed"}
-    notes = {detail.body for box in chips for detail in box.details if detail.heading == "What becomes of it"}
-    ran = {note.removeprefix("Freed when ").split(" had run")[0] for note in notes}
+    notes = {detail.body for box in chips for detail in box.details if detail.heading == "Status"}
+    ran = {note.removeprefix("Freed after ").split(" ran.")[0] for note in notes}
     assert ran == {"MulBackward0", "CopySlices"}
     assert x.grad.tolist() == [1, 2, 2]
 

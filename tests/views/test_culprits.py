@@ -177,7 +177,7 @@ def test_of_a_net_of_four_blocks_the_layer_whose_weight_was_written_is_named(tor
     node, error = Programs(torch).run(random.Random(1), loss, [rows], False)
     assert error is not None and is_named(error, node) and node.name() == "AddmmBackward0"
     told = " ".join(repr(workbench.explain(error)).split())
-    assert "at AddmmBackward0" in told and "AddmmBackward0 needs what it had saved" in told
+    assert "at AddmmBackward0" in told and "AddmmBackward0 needs a tensor it saved" in told
 
 
 @needs_pytorch

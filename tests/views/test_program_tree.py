@@ -39,7 +39,7 @@ GOLDEN = Path(__file__).parent / "golden" / "tree.txt"
 OUTLINES: dict[str, tuple[Callable[[], Trace], tuple[str, ...]]] = {
     "two_blocks": (nets.two_blocks, ("0", "1", "2", "4", "conv1", "conv2", "norm2", "down")),
     "resnet18": (nets.resnet18, ("0", "3", "4", "5", "6", "conv1", "conv2")),
-    "attention": (nets.attention, ("for layer in (self.q, self.k, self.v): 3 rounds", "out")),
+    "attention": (nets.attention, ("for layer in (self.q, self.k, self.v): 3 iterations", "out")),
     "patterns_that_repeat": (patterns_that_repeat, ()),
     "rnn20": (nets.rnn20, ("ih", "hh", "head")),
 }
@@ -107,7 +107,7 @@ def test_a_recurrent_layer_opens_with_its_rounds(layer: Any) -> None:
         (out**2).sum().backward()
     board = trace.show().storyboard
     seen = [box for id, box in board.at().boxes.items() if id not in board.opened]
-    assert "loop: 8 rounds" in [box.title for box in board.at().boxes.values()] and len(seen) <= 25
+    assert "loop: 8 iterations" in [box.title for box in board.at().boxes.values()] and len(seen) <= 25
     assert board.layout.width <= ROOM[0] / 0.6 and board.layout.height <= ROOM[1] / 0.6
 
 
@@ -140,14 +140,14 @@ def test_a_training_loop(steps: int) -> None:
     one = "\n    x @ w\n    x @ w + b\n    x @ w + b - y\n    (x @ w + b - y) ** 2"
     one += "\n    loss = ((… + b - y) ** 2).mean()"
     assert outline(trace) == (
-        f"for _step in range(steps): {steps:,} rounds:\n  round 1:{one}\n"
-        f"  {steps - 2} more rounds (2 to {steps - 1}): {5 * (steps - 2)} nodes\n  round {steps:,}:{one}"
+        f"for _step in range(steps): {steps:,} iterations:\n  iteration 1:{one}\n"
+        f"  {steps - 2} more iterations (2 to {steps - 1}): {5 * (steps - 2)} nodes\n  iteration {steps:,}:{one}"
     )
 
 
 STRETCHES = {
-    100: ["rounds 2 to 11", "rounds 12 to 21", "rounds 22 to 31"],
-    1000: ["rounds 2 to 101", "rounds 2 to 11", "rounds 12 to 21"],
+    100: ["iterations 2 to 11", "iterations 12 to 21", "iterations 22 to 31"],
+    1000: ["iterations 2 to 101", "iterations 2 to 11", "iterations 12 to 21"],
 }
 
 
@@ -216,5 +216,5 @@ def test_every_group_knows_what_it_lies_in() -> None:
     root = program_tree(train(10).events)
     groups = list(root.groups())
     assert [group.id for group in groups] == [f"g{number}" for number in range(1, len(groups) + 1)]
-    assert [group.title for group in groups[1].path] == ["for _step in range(steps): 10 rounds", "round 1"]
+    assert [group.title for group in groups[1].path] == ["for _step in range(steps): 10 iterations", "iteration 1"]
     assert groups[0].parent is None

@@ -107,7 +107,7 @@ def test_it_opens_with_all_differences_marked_and_what_is_saved_told_in_words():
     picture = torch.compare(run(lambda x: x.exp()), run(lambda x: x.exp(), 1.0, 0.0))
     board = picture.storyboard
     assert (board.start, board.steps[0].focus) == (0, None)
-    assert board.steps[0].caption == "Two traces side by side, as they ended: 5 differences."
+    assert board.steps[0].caption == "Two traces side by side, in their final state: 5 differences."
     assert [id for id, box in board.at(0).boxes.items() if box.state == "differs"] == [
         f"{side}.{id}" for side in "ab" for id in ("t1", "n1", "n2")
     ]
@@ -168,7 +168,7 @@ def deep():
 @pytest.mark.parametrize("net", [small, pytest.param(deep, marks=pytest.mark.slow)])
 def test_of_two_trainings_both_are_in_sight_in_groups_that_fit(net):
     board = torch.compare(*trainings(net, torch.ones(8, 4), torch.zeros(8, 1), steps=3)).storyboard
-    assert "Of the training, step 2 is drawn" in board.steps[0].caption
+    assert "The picture shows step 2" in board.steps[0].caption
     assert board.layout.width <= 1640 and board.layout.height <= 1000 and len(board.scene.boxes) < 40
     assert {id.partition(".")[0] for id, box in board.at(0).boxes.items() if box.state == "differs"} == {"a", "b"}
     for step in board.steps[1:]:
@@ -180,7 +180,7 @@ def test_empty_traces():
         pass
     assert repr(torch.compare(nothing, nothing)).splitlines() == [
         "Two traces: no difference",
-        "Two traces side by side, as they ended: no difference. The first and the second have nothing in it.",
+        "Two traces side by side, in their final state: no difference. The first and the second have nothing in it.",
     ]
     one_sided = torch.compare(run(lambda x: x * x), nothing)
     assert one_sided.storyboard.steps[1].caption == "Only the first has x."
@@ -188,7 +188,7 @@ def test_empty_traces():
 
 
 def test_only_traces_can_be_compared():
-    with pytest.raises(TypeError, match=r"compare\(\) takes two traces, as record\(\) gives them, but got int"):
+    with pytest.raises(TypeError, match=r"compare\(\) expected two traces from record\(\) or load\(\), but got int"):
         torch.compare(run(lambda x: x), 3)
 
 
@@ -203,9 +203,9 @@ def test_a_trace_is_compared_by_its_own_show_too():
     first, second = run(lambda x: x * x), run(Halved.apply)
     picture = first.show("compare", against=second)
     assert picture.storyboard.to_dict() == torch.compare(first, second).storyboard.to_dict()
-    with pytest.raises(TypeError, match=r"beside another: say which, as show\('compare', against=other\)\.$"):
+    with pytest.raises(TypeError, match=r"Pass the other one: show\('compare', against=other\)\.$"):
         first.show("compare")
-    with pytest.raises(TypeError, match="`against` is another trace, of record"):
+    with pytest.raises(TypeError, match="Expected a trace from record"):
         first.show("compare", against=3)
     with pytest.raises(TypeError, match="View 'compare' has no option 'open'. Options: 'against', "):
         first.show("compare", open=[])
@@ -226,7 +226,7 @@ def test_of_two_trainings_the_first_step_that_differs_is_drawn():
     with torch.record() as kept:
         trained(False)
     board = torch.compare(kept, cleared).storyboard
-    assert "Of the training, step 3 is drawn: the first in which a box differs." in board.steps[0].caption
+    assert "The picture shows step 3, the first step in which a box differs." in board.steps[0].caption
     titles = [box.title for id, box in board.at(0).boxes.items() if id.startswith("a.") and box.kind == "op"]
     assert titles == ["w * x", "(w * x) ** 2", "((w * x) ** 2).sum()"]
     differing = [box.title for box in board.at(len(board.steps) - 1).boxes.values() if box.state == "differs"]

@@ -53,7 +53,7 @@ def test_what_was_detached_is_joined_to_the_node_that_made_it():
     assert cut is not None and cut.source is not None and cut.source.text == "t = h.detach()"
     arrow = the_cut(trace)
     assert arrow.label == f"detach, line {cut.source.line}"
-    assert "no gradient flows back here: detach ends its way (test_view_cuts.py, line" in arrow.note
+    assert "no gradient flows back here: the path ends at detach (test_view_cuts.py, line" in arrow.note
     box = trace.show().storyboard.at().boxes[arrow.target]
     assert any("no gradient: detach" in line for line in box.lines)
     assert any(each.heading == "Cut" and "t = h.detach()" in each.body for each in box.details)
@@ -72,13 +72,13 @@ def test_the_flow_of_gradients_shows_where_it_is_cut_and_no_other_data(opened):
 def test_every_face_says_that_no_gradient_comes_back():
     picture = detached().show()
     assert "; cut off by detach, line " in str(picture)
-    assert "At a double stroke the way of a gradient is cut: none comes back." in picture.storyboard.legend
+    assert "A double bar marks where the gradient path is cut." in picture.storyboard.legend
     svg, dot = to_svg(picture.storyboard), to_dot(picture.storyboard)
     assert svg.count('class="wb-cut"') == svg.count('class="wb-gap"') == 1 and "wb-kind-cut" in svg
     assert "style=dotted" in dot and "detach, line" in dot and "detach, line" in to_mermaid(picture.storyboard)
     story = picture.storyboard.to_dict()
     (arrow,) = [each for each in story["arrows"] if each["kind"] == "cut"]
-    assert "and no gradient back" in arrow["alt"]
+    assert "gradient path cut" in arrow["alt"]
 
 
 def test_a_target_that_a_network_computes_is_joined_to_the_network():

@@ -99,7 +99,7 @@ def test_many_steps_open_like_ten(count):
     assert titles[:3] == [f"step {n} of {count:,}" for n in (1, 2, 3)]
     assert titles[-1] == f"step {count:,} of {count:,}"
     first = parts(many)[3][1][0]
-    assert re.search(r"\(steps 4 to \d+ are left out; show\(step=4\) tells step 4\)\.", many.steps[first].caption)
+    assert re.search(r"\(steps 4 to \d+ are left out; show\(step=4\) shows step 4\)\.", many.steps[first].caption)
 
 
 def test_the_step_that_is_asked_is_told_and_shown():
@@ -192,19 +192,19 @@ AROUND += "      for x in (1.0, 2.0):\n        descend(w, x)"
 
 def test_many_loops_around_are_told_by_words_only():
     titles = [title for title, _ in parts(storyboard(recorded(AROUND, w=leaf(0.5), descend=descend)))]
-    assert titles[0] == "round 1, round 1, epoch 1, step 1 (1 of 16)"
-    assert titles[-1] == "round 2, round 2, epoch 2, step 2 (16 of 16)"
+    assert titles[0] == "iteration 1, iteration 1, epoch 1, step 1 (1 of 16)"
+    assert titles[-1] == "iteration 2, iteration 2, epoch 2, step 2 (16 of 16)"
 
 
 # Loops, and what one of their steps says of others.
 SAID = [
     (
         EPOCHS.format("epoch").replace("2)", "30)", 1).replace(", 3.0", ""),
-        "(12 of 60; epoch 2, step 2 to epoch 6, step 1 are left out; show(step=4) tells epoch 2, step 2).",
+        "(12 of 60; epoch 2, step 2 to epoch 6, step 1 are left out; show(step=4) shows epoch 2, step 2).",
     ),
     (
         "for epoch in range(2):\n    for x in (1.0, 2.0):\n        (w * x).backward()",
-        "backward adds to what w.grad has of epoch 1, step 1 to epoch 2, step 1.",
+        "backward adds to w.grad from epoch 1, step 1 to epoch 2, step 1.",
     ),
     ("step_by_step(w)", "w.grad was 1.0 and becomes 3.0"),
 ]
@@ -225,7 +225,7 @@ def test_steps_that_hang_together_are_told_together():
     board = storyboard(trace)
     assert not any(step.chapter for step in board.steps)
     assert sum(name_of(box) == "AddBackward0" for box in board.scene.boxes.values()) == 4
-    with pytest.raises(ValueError, match="each goes on with the graph of others"):
+    with pytest.raises(ValueError, match="each continues the graph of an earlier one"):
         storyboard(trace, step=2)
 
 
@@ -255,7 +255,7 @@ def test_a_notebook_keeps_the_first_and_last_steps_of_a_long_film():
     titles = [title for title, _ in parts(short)]
     assert titles[:2] == ["step 1 of 12", "step 2 of 12"] and titles[-2:] == ["step 11 of 12", "step 12 of 12"]
     gap = next(step for step in short.steps if step.stands > 1)
-    assert re.match(r"Step 3 of 12 to step \d+ of 12 are left out of this notebook", gap.caption)
+    assert re.match(r"Step 3 of 12 to step \d+ of 12 are left out to keep the notebook small", gap.caption)
     assert sum(step.stands for step in short.steps) == len(board.steps)
     for k in (parts(short)[0][1][-1], len(short.steps) - 1):  # what is kept is as it was
         old = sum(step.stands for step in short.steps[: k + 1]) - 1
@@ -301,11 +301,11 @@ def test_a_notebook_keeps_every_step_of_a_training_with_all_that_clicks_show(ste
 def plain(caption: str, words: dict[str, str]) -> str:
     """What a step says, without what only a film says, and each node by its name."""
     told = re.sub(r"^Step [\d,]+ of [\d,]+( \([^)]*\(step=\d+\)[^)]*\))?\. ", "", caption)
-    told = re.sub(r"; in this step .* has changed from .*?(?=\.$)", "", told)
+    told = re.sub(r"; in this step .* changed from .*?(?=\.$)", "", told)
     for each in sorted(words, key=len, reverse=True):
         told = told.replace(each, words[each])
-    told = re.sub(r"(Backward\w*)(, \d+\w\w)?( in round \d+)?", r"\1", told)
-    return re.sub(r"\d+ nodes? (is|are) gone, as nothing holds (it|them) any more; ", "", told)
+    told = re.sub(r"(Backward\w*)(, \d+\w\w)?( in iteration \d+)?", r"\1", told)
+    return re.sub(r"\d+ nodes? (was|were) freed: nothing references (it|them); ", "", told)
 
 
 def accumulating() -> Trace:
@@ -350,7 +350,7 @@ def test_a_film_says_what_is_said_of_all_steps_together(program, view):
     known = GRAPHS[view](trace.events).program.words
     words = {each: names[node] for node, several in known.items() for each in several if "`" in each}
     one, other = ([plain(step.caption, words) for step in board.steps] for board in (film, together))
-    added = r"Gradients were not cleared: backward adds to what [^:]* (has|have) of steps? [\d to]*\. "
+    added = r"Gradients weren't cleared: backward adds to [^:]* from steps? [\d to]*\. "
     assert [re.sub(added, "", each) for each in one] == other
     assert [step.cursor for step in film.steps] == [step.cursor for step in together.steps]
 
@@ -407,13 +407,13 @@ def test_what_a_backward_records_lies_in_one_region_in_every_step(view):
 def test_a_net_whose_gradients_were_not_cleared_says_so_where_the_film_opens_though_its_layers_are_closed(view, opened):
     board = storyboard(learning(3, clears=False), view, open=opened)
     first, last, said = next(stop for stop in board.stops if stop[0] <= board.start <= stop[1])
-    assert "Gradients were not cleared: backward adds to what 4 gradients have of step 1. " in said
+    assert "Gradients weren't cleared: backward adds to 4 gradients from step 1. " in said
     assert board.chapter() == "step 2 of 3" and board.start == board.still
     closed = {box.title: box.lines for box in board.at(last).boxes.values() if box.kind == "group"}
     layers = ["0 › Linear", "2 › Linear"]
     assert [*closed] == (layers if opened is None else ["net › Sequential"])
     count = 2 if opened is None else 4
-    assert all(f"{count} grads add to those of step 1" in lines for lines in closed.values())
+    assert all(f"{count} grads include those of step 1" in lines for lines in closed.values())
     told = " ".join(said for _, _, said in board.stops)
     if opened is not None:
         names = "net.0.weight, net.0.bias, net.2.weight and net.2.bias"
@@ -440,8 +440,8 @@ def test_gradients_that_are_cleared_between_two_backwards_of_a_step_are_cleared(
     board = storyboard(trace)
     told = " ".join(step.caption for step in board.steps)
     if forgotten:
-        assert "Gradients were not cleared: backward adds to what made.grad has of step 1." in told
-    assert ("not cleared" in told) == forgotten and "judge.grad have" not in told
+        assert "Gradients weren't cleared: backward adds to made.grad from step 1." in told
+    assert ("weren't cleared" in told) == forgotten and "judge.grad from" not in told
     assert board.chapter(board.start) == ("step 2 of 3" if forgotten else "step 3 of 3")
 
 

@@ -88,5 +88,5 @@ def test_a_bias_before_a_norm_has_a_gradient_that_is_zero_but_for_rounding():
     first, norm, second = torch.nn.Linear(4, 5), torch.nn.BatchNorm1d(5), torch.nn.Linear(5, 2)
     with torch.record() as trace:
         (second(norm(first(torch.randn(8, 4)))) ** 2).mean().backward()
-    assert words_of(trace, "first.bias") == ("gradient zero but for rounding", "zero but for rounding")
+    assert words_of(trace, "first.bias") == ("gradient zero up to rounding", "zero up to rounding")
     assert 0 < float(first.bias.grad.norm()) < 1e-6

@@ -23,7 +23,7 @@ def line():
 def test_a_picture_opens_at_the_end_of_the_backward(line):
     assert line.title == "Graph of loss"
     assert line.start == line.still == len(line.steps) - 1
-    assert line.steps[line.start].caption == "The backward pass is over." and line.steps[line.start].focus is None
+    assert line.steps[line.start].caption == "Backward pass finished." and line.steps[line.start].focus is None
     scene = line.at()
     assert {each.state for each in scene.boxes.values() if each.kind != "saved"} == {"done", "idle"}
     assert {each.state for each in scene.boxes.values() if each.kind == "saved"} == {"freed"}

@@ -103,7 +103,7 @@ def gradient(box):
 
 
 def test_open_says_which_groups_there_are() -> None:
-    with pytest.raises(ValueError, match="no group named 'layer9'; there are 'layer1', 'loop', 'round 1'"):
+    with pytest.raises(ValueError, match="no group named 'layer9'; its groups are 'layer1', 'loop', 'iteration 1'"):
         layers(3, 30).show("graph", open=["layer9"])
     with pytest.raises(ValueError, match="no group named 'a'"):
         chain(2).show("graph", open=["a"])

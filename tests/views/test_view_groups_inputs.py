@@ -26,13 +26,13 @@ def test_the_input_of_attention_goes_into_each_layer_that_reads_it():
     board = storyboard(nets.attention(), open=["Attention"])
     assert [box.title for box in board.scene.boxes.values() if box.kind == "constant"] == ["x"]
     assert [title for title, given in entering(board).items() if given] == [
-        "for layer in (self.q, self.k, self.v): 3 rounds"
+        "for layer in (self.q, self.k, self.v): 3 iterations"
     ]
 
 
 def test_the_inputs_of_a_recurrent_net_are_one_box_with_one_arrow_while_its_cell_is_closed():
     board = storyboard(nets.rnn20(), open=["Recurrent"])
-    assert entering(board)["for x in xs: 20 rounds"] == ["x[0] to x[19]"]
+    assert entering(board)["for x in xs: 20 iterations"] == ["x[0] to x[19]"]
     (box,) = [box for box in board.scene.boxes.values() if box.title == "x[0] to x[19]"]
     assert box.lines[0] == "20 tensors" and "(1, 3)" in box.lines[1] and box.region is None
     x7 = next(box for box in board.scene.boxes.values() if box.title == "x[7]")

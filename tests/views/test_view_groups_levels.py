@@ -109,7 +109,7 @@ def test_the_storey_of_create_graph_is_a_box():
     board = trace.show().storyboard
     boxes = board.at(len(board.steps) - 1).boxes.values()
     parts = [box.title for box in boxes if box.kind in ("group", "region") and box.region is None]
-    assert parts == ["for _ in range(times): 60 rounds", "grad(….sum(), x, create_graph=True)"]
+    assert parts == ["for _ in range(times): 60 iterations", "grad(….sum(), x, create_graph=True)"]
 
 
 @pytest.mark.parametrize("name", ["the graph of grad (level 2)", ["second order: recorded at level 1"]])
@@ -127,7 +127,7 @@ def test_an_open_part_stands_in_one_frame(name):
 
 
 def test_open_says_which_groups_there_are_in_a_transform_too():
-    with pytest.raises(ValueError, match="no group named 'layer9'; there are 'for _ in range"):
+    with pytest.raises(ValueError, match="no group named 'layer9'; its groups are 'for _ in range"):
         twice(20).show("graph", open=["layer9"])
     with pytest.raises(ValueError, match="no group named 'a'"):
         samples.batch().show("flow", open=["a"])

@@ -1,4 +1,4 @@
-"""A closed group says in few lines its shapes, operations, parameters and the bytes kept; its details, gradients."""
+"""A closed group says in few lines its shapes, operations, parameters and the bytes held; its details, gradients."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_module_that_is_called_again_tells_its_parameters_again_and_they_stand
 
 
 def test_what_repeats_says_how_often():
-    assert closed(nets.rnn20(), open=["for x in xs: 20 rounds"])["18 more rounds (2 to 19)"].lines == (
+    assert closed(nets.rnn20(), open=["for x in xs: 20 iterations"])["18 more iterations (2 to 19)"].lines == (
         "(1, 3) → (1, 3)",
         "6 operations × 18, 24 parameters, saved 480 bytes: freed",
     )

@@ -20,7 +20,7 @@ def test_of_many_groups_an_error_names_some_and_counts_the_rest():
             with torch.scope(name):
                 y = (y * 2).tanh()
         y.sum().backward()
-    with pytest.raises(ValueError, match=r"named 'nope'; there are 'for name in .*', 'a', .*'k' and 9 more\."):
+    with pytest.raises(ValueError, match=r"named 'nope'; its groups are 'for name in .*', 'a', .*'k' and 9 more\."):
         trace.show(open=["nope"])
 
 

@@ -219,7 +219,7 @@ def test_a_step_says_which_rows_are_far_from_what_is_usual() -> None:
     board = trained(6, broken_at=3)[0].show("health").storyboard
     assert "Not finite: Net" in board.steps[3].caption and "more" in board.steps[3].caption
     assert "Not finite" not in board.steps[1].caption
-    assert "Net › head › bias, a parameter (1): ‖gradient‖ usually" in str(trained(2)[0].show("health"))
+    assert "Net › head › bias, a parameter (1): ‖gradient‖ typically" in str(trained(2)[0].show("health"))
 
 
 def test_zeros_that_nobody_counted_are_unknown() -> None:
@@ -236,7 +236,7 @@ def test_other_pictures_of_a_training_say_in_their_first_line_that_something_is_
     broken, healthy = trained(4, broken_at=2)[0], trained(4)[0]
     for view in ("graph", "flow", "memory", "saved"):
         board = broken.show(view).storyboard
-        assert board.steps[board.start].caption.startswith('1 finding (not finite): show("health") tells more. ')
+        assert board.steps[board.start].caption.startswith('1 finding (not finite): see show("health"). ')
         assert 'show("health")' not in str(healthy.show(view))
     with workbench.record() as trace:
         (torch.zeros(1, requires_grad=True) / 0).sum().backward()
@@ -276,4 +276,4 @@ def test_how_many_times_larger_is_said_in_plain_digits() -> None:
 def test_where_nothing_was_trained_it_says_so() -> None:
     with workbench.record() as trace:
         torch.ones(2) + 1
-    assert "Nothing was recorded that takes a gradient." in str(trace.show("health"))
+    assert "Nothing that requires grad was recorded." in str(trace.show("health"))

@@ -71,7 +71,7 @@ def test_the_rows_of_a_finding_are_open_and_have_its_number(dead: Storyboard) ->
     rows = rows_of(dead)
     assert rows[rows.index("13 (5)") + 1 :][:2] == ["fc (3)", "act"] and rows[rows.index("12 (5)") + 1] == "13 (5)"
     assert [id for id in boxes if id.endswith(".found0")] == [f"{act}.found0"], "it is said once"
-    assert "click numbers for findings" in dead.legend
+    assert "click a number for its finding" in dead.legend
 
 
 def test_a_closed_module_has_the_numbers_of_the_rows_in_it() -> None:

@@ -144,7 +144,7 @@ def test_what_a_hook_records_in_a_loop_stays_in_its_group():
         g.sum().backward()
     whole = trace.show().storyboard
     groups = [box.title for box in whole.scene.boxes.values() if box.kind == "group"]
-    assert groups == ["for k in range(3): 3 rounds", "round 1", "round 2", "round 3"]
+    assert groups == ["for k in range(3): 3 iterations", "iteration 1", "iteration 2", "iteration 3"]
     for opened in ([], groups[:1], groups):
         board = trace.show(open=opened).storyboard
         for k in range(-1, len(board.steps)):

@@ -71,7 +71,7 @@ def test_it_fits_the_width_that_jupyterlab_has_for_it(program, most):
 
 def test_what_is_put_on_ctx_is_never_freed():
     boxes = storyboard(careless(), "memory").scene.boxes.values()
-    (holder,) = [box for box in boxes if " keeps 16 bytes to the end: " in box.alt]
+    (holder,) = [box for box in boxes if " holds 16 bytes to the end: " in box.alt]
     assert holder.details[-1].heading == "Never freed"
 
 
@@ -93,8 +93,8 @@ def test_two_runs_lie_over_each_other_with_backward_at_the_same_place(runs):
     assert {box.kind for box in boxes.values()} <= {*get_args(BoxKind)}
     starts = [next(b.place[0] for id, b in boxes.items() if id.startswith(k) and "backward" in b.alt) for k in KINDS]
     assert starts[0] == starts[1]
-    assert "This run keeps 54.69 KiB at most, where forward ends" in str(picture)
-    assert "The other keeps 31.25 KiB at most, in backward" in str(picture)
+    assert "This run holds 54.69 KiB at most, at the end of forward" in str(picture)
+    assert "The other run holds 31.25 KiB at most, in backward" in str(picture)
 
 
 def test_a_run_can_be_compared_with_one_that_keeps_nothing():
@@ -104,8 +104,8 @@ def test_a_run_can_be_compared_with_one_that_keeps_nothing():
     with record() as silent, torch.no_grad():
         (big.sin() * big).sum()
     said = str(recorded.show("memory", against=silent))
-    assert kept.grad_fn and "The other keeps nothing" in said and "This run keeps 3.906 KiB at most" in said
-    assert "kept" in str(silent.show("memory")) or "nothing" in str(silent.show("memory")).lower()
+    assert kept.grad_fn and "The other run holds nothing" in said and "This run holds 3.906 KiB at most" in said
+    assert "held" in str(silent.show("memory")) or "nothing" in str(silent.show("memory")).lower()
 
 
 KINDS = ("bar", "ghost")
@@ -119,7 +119,7 @@ def test_what_lived_anyway_counts_with_its_node_once_it_is_computed_in_place():
         (x * x).sum().backward()  # which saves x twice, and nothing but that
     ledger = Ledger(trace)
     assert max(ledger.holders[node].most for node in ledger.holders if node.startswith("n")) == 12
-    assert "keeps x: 12 bytes more, 12 bytes kept" in str(trace.show("memory"))
+    assert "saves x: 12 bytes more, 12 bytes held" in str(trace.show("memory"))
 
 
 def test_each_forward_of_a_loop_is_one_and_the_axis_says_where_it_begins():
@@ -136,17 +136,17 @@ def test_each_forward_of_a_loop_is_one_and_the_axis_says_where_it_begins():
 def test_where_there_is_no_room_for_every_mark_the_axis_says_so_once():
     boxes = storyboard(losing(80), "memory").scene.boxes
     assert not [id for id in boxes if id.startswith("turn")]
-    assert [box.title for id, box in boxes.items() if id.startswith("phase")] == ["forward and backward take turns"]
+    assert [box.title for id, box in boxes.items() if id.startswith("phase")] == ["forward and backward alternate"]
 
 
 def test_a_long_run_has_as_many_bars_as_can_be_seen():
     board = storyboard(sines(700), "memory")
     widths = [box.place[2] for id, box in board.scene.boxes.items() if id.startswith("bar")]
     assert 90 < len(widths) <= 225 and min(widths) >= 3 and len(board.steps) == len(widths)
-    assert board.scene.boxes["bucket"].title == "each bar is the most of 15 events"
+    assert board.scene.boxes["bucket"].title == "each bar is the maximum of 15 events"
     assert "and 689 more" in board.scene.boxes["more"].title
     told = board.steps[0].caption
-    assert told.count("joins the graph") == 3 and told.endswith(" And 12 more before that.")
+    assert told.count("joins the graph") == 3 and told.endswith(" 12 more events came before.")
 
 
 def test_a_narrow_bar_says_whole_words_or_none():

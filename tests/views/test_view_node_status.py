@@ -24,7 +24,7 @@ def of(boxes, name):
     return [(box.state, box.lines[-1]) for box in boxes.values() if name_of(box) == name]
 
 
-GONE, BESIDE = "gone: nothing holds it any more", "no backward comes here"
+GONE, BESIDE = "freed: no references left", "not reached by backward"
 
 
 def test_a_graph_that_died_is_drawn_as_gone_and_its_saved_tensors_with_it(tmp_path):
@@ -55,11 +55,11 @@ def test_the_list_of_saved_tensors_and_a_comparison_end_with_what_is_gone():
         del y
     for each in (trace, other):
         board = storyboard(each, "saved")
-        assert board.steps[-1].caption == "MulBackward0 is gone, as nothing holds it any more."
+        assert board.steps[-1].caption == "MulBackward0 was freed: nothing references it."
         assert board.start == len(board.steps) - 2
         boxes = last(each, "saved").values()
-        assert [box.title for box in boxes if box.kind == "line" and "Mul" in box.title] == ["→ MulBackward0 · 2 gone"]
-        assert {box.title for box in boxes if box.kind == "frame"} == {"self (x) (gone)", "other (x) (gone)"}
+        assert [box.title for box in boxes if box.kind == "line" and "Mul" in box.title] == ["→ MulBackward0 · 2 freed"]
+        assert {box.title for box in boxes if box.kind == "frame"} == {"self (x) (freed)", "other (x) (freed)"}
     boxes = storyboard(trace, "compare", against=other).at().boxes
     assert [(box.state, box.lines[-1]) for box in boxes.values() if box.title == "x * x"] == [("over", GONE)] * 2
     assert "saved" not in {box.kind for box in boxes.values()}

@@ -27,7 +27,7 @@ from workbench.views.graph import Graph
 from workbench.views.opening import ROOM
 from workbench.views.player_steps import tell
 
-_COUNT = r"^([\d,]+) operations?(?: × ([\d,]+))?(?!.* gone)"
+_COUNT = r"^([\d,]+) operations?(?: × ([\d,]+))?(?!.*\d freed)"
 _URGENT = ("error", "running", "ready", "pending")  # of what is inside, the first of these is told
 
 
@@ -201,7 +201,7 @@ def gan():
 MODELS = {
     "resnet": ["conv1 … maxpool", "layer1", "layer2", "layer3", "layer4", "return self.fc(x.mean((-2, -1)))"],
     "masked_attention": ["q = ", "k = ", "v = ", "scores = ", "torch.softmax(scores, -1)", "mixed = ", "out"],
-    "gpt": ["tok … pos", "round 1: blocks.0", "round 2: blocks.1", "round 3: blocks.2", "ln … head"],
+    "gpt": ["tok … pos", "iteration 1: blocks.0", "iteration 2: blocks.1", "iteration 3: blocks.2", "ln … head"],
     "vae": ["h = ", "mu = to_mu", "logvar = to_logvar", "z = mu + ", "dec", "rec = ", "kl = "],
     "gan": ["G › Sequential", "D › Sequential", "D › Sequential, 2nd call", "g_loss = "],  # a line around the third
 }
@@ -242,7 +242,7 @@ def test_as_much_is_open_at_first_as_a_screen_has_room_for(name):
 
 
 def rounds(count):
-    """A loop of so many rounds, in each of which a scope computes two things."""
+    """A loop of so many iterations, in each of which a scope computes two things."""
     x = torch.tensor([1.0], requires_grad=True)
     with record() as trace:
         y = x
@@ -257,14 +257,14 @@ def test_what_repeats_is_closed_at_first_and_what_is_equal_opens_together():
     board = rounds(2)
     assert board.opened == board.folding.groups and len(board.opened) == 3  # the loop, and what is in it
     closed = [box.title for box in told("chain")[1].at().boxes.values() if box.kind == "group"]
-    assert closed == ["58 more rounds (2 to 59)", "round 60"]  # the loop and its first round have room
+    assert closed == ["58 more iterations (2 to 59)", "iteration 60"]  # the loop and its first round have room
     assert scale(told("chain")[1]) >= 0.75 and [len(part) for part in told("chain")[1].order] == [1, 1]
 
 
 def test_of_what_is_equal_the_first_opens_alone_if_there_is_no_room_for_all():
     board = rounds(3)
     loop, first = [board.scene.boxes[group].title for group in sorted(board.opened)]
-    assert loop.endswith(": 3 rounds") and first == "round 1: part0"
+    assert loop.endswith(": 3 iterations") and first == "iteration 1: part0"
     assert scale(board) >= 0.75 > scale(board.with_open(board.folding.groups))
 
 
@@ -302,7 +302,7 @@ def test_a_run_tells_what_joined_and_what_came_and_went():
     inner, outer = ids["inner"], ids["outer"]
     assert [(first, last) for first, last, _ in board.runs[outer]] == [(0, 3), (5, 8)]
     forward, backward = (caption for _, _, caption in board.runs[inner])
-    assert forward == ("outer/inner: 2 operations join the graph: mul 1, exp 1; it keeps 24 bytes for backward.")
+    assert forward == ("outer/inner: 2 operations join the graph: mul 1, exp 1; it saves 24 bytes for backward.")
     assert backward == (
         "outer/inner runs backward: it receives the gradient [3. 3.]; 2 nodes run, ExpBackward0 first, "
         "`x * 2.0` last; it sends [44.33 327.6] to x."
@@ -507,7 +507,7 @@ def test_a_graph_of_several_operations_never_opens_as_one_closed_box(program):
 @pytest.mark.parametrize("name", ALL)
 def test_a_picture_opens_where_the_last_backward_is_over(name):
     _, board = told(name)
-    assert board.steps[board.start].caption == "The backward pass is over."  # a mask of minus infinity is no error
+    assert board.steps[board.start].caption == "Backward pass finished."  # a mask of minus infinity is no error
     assert not [step for step in board.steps[board.start + 1 :] if step.phase == "backward" and step.caption]
     assert {box.state for box in work(board)} <= {"done", "over"}
     came = [arrow for arrow in board.at(board.start).arrows.values() if arrow.kind == "edge" and arrow.state == "done"]
@@ -528,7 +528,7 @@ def test_the_first_node_that_gives_or_sends_what_is_not_finite_is_in_focus(progr
     board = recorded(program, x=torch.tensor([0.0, 4.0], requires_grad=True)).show().storyboard
     step = board.steps[board.start]
     assert board.scene.boxes[step.focus].title == focus
-    assert step.caption.startswith("The backward pass is over.") and f"not finite come from {node}." in step.caption
+    assert step.caption.startswith("Backward pass finished.") and f"nonfinite values come from {node}." in step.caption
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -30,14 +30,14 @@ def test_an_error_is_an_error_in_the_picture():
     board = storyboard(samples.written())
     end = last(board)
     write = [step.caption for step in board.steps if step.caption.startswith("add_")]
-    saved = "`y * y` had saved it before that."
+    saved = "`y * y` saved it before that."
     assert write == [f"add_ writes into y: now [3. 5.], version 1; but {saved}"]
     assert [name_of(each) for each in end.boxes.values() if each.state == "error"] == [
         "MulBackward0",
         "saved other (y)",
         "saved self (y)",
     ]
-    assert end.boxes["n2.saved0"].lines[-1] == "written since it was saved"
+    assert end.boxes["n2.saved0"].lines[-1] == "modified since it was saved"
     # A picture opens at the error: what it saved is out of date, and the node alone fails.
     text = to_text(board)
     assert text.count("saved other (y) (out of date): ") == 1 == text.count("(failed here)")
@@ -76,7 +76,7 @@ def test_a_tensors_graph_is_a_still_picture():
     board = storyboard(graph_of(loss))
     scene = board.at()
     assert len(board.steps) == 1 and board.title == "Graph of loss"
-    assert board.steps[0].caption == "The graph that made loss = 15.0, from the leaves down."
+    assert board.steps[0].caption == "The graph of loss = 15.0, from the leaves down."
     titles = [name_of(each) for each in scene.boxes.values()]
     assert titles[:3] == ["x", "SquareBackward", "saved x"] and titles[-1] == "loss"
     assert [each.title for each in scene.boxes.values() if each.kind in ("op", "function")] == [

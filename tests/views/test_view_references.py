@@ -107,7 +107,7 @@ def by_hand(rounds: int):
 def test_each_round_after_the_first_refers_to_the_weights_whether_it_is_told_with_others_or_not(rounds):
     board = by_hand(rounds).show(depth=9).storyboard
     boxes, around = board.scene.boxes, paths(board.scene)
-    turns = [id for id, box in boxes.items() if box.kind == "group" and re.fullmatch(r"round [\d,]+", box.title)]
+    turns = [id for id, box in boxes.items() if box.kind == "group" and re.fullmatch(r"iteration [\d,]+", box.title)]
     assert len(turns) == rounds
     for n, turn in enumerate(turns):
         inside = [boxes[id].title for id, path in around.items() if turn in path and boxes[id].refers]

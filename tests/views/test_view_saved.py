@@ -49,7 +49,7 @@ def test_the_still_shows_all_that_was_ever_kept_each_tensor_counted_once():
         (y * y.sin()).sum().backward()
     board = storyboard(trace, "saved")
     told = {id: box for id, box in board.at().boxes.items()}
-    assert told["total"].title == "3 of 4 nodes keep 48 bytes for backward"  # y, which three keep, and its sine
+    assert told["total"].title == "3 of 4 nodes save 48 bytes for backward"  # y, which three keep, and its sine
     bars = {id: box.place[2] for id, box in told.items() if box.kind in ("bar", "cell")}
     assert bars["own0"] == bars["rest0"] == bars["own1"] == bars["rest2"] and "own2" not in bars
     assert "counted with ExpBackward0" in told["node2"].alt and all("freed" not in box.title for box in told.values())
@@ -64,8 +64,8 @@ def test_the_still_of_many_nodes_shows_those_that_keep_the_most():
     told = storyboard(trace, "saved").at().boxes
     assert len([id for id in told if id.startswith("node")]) == 23
     assert told["more"].title == "… and 17 more, each with at most 136 bytes"
-    assert told["nothing"].title == "40 nodes keep nothing"
-    sizes = [told[f"node{n}"].alt.partition(" keeps ")[2].partition(":")[0] for n in (0, 22)]
+    assert told["nothing"].title == "40 nodes save nothing"
+    sizes = [told[f"node{n}"].alt.partition(" saves ")[2].partition(":")[0] for n in (0, 22)]
     assert sizes == ["320 bytes", "144 bytes"]
 
 
@@ -145,7 +145,7 @@ def test_the_list_stands_around_the_chosen_node(board, step):
     (lit,) = [box for box in rows(boxes) if box.state == "running"]
     keeps = "slot0" in boxes
     assert lit.title.startswith(f"→ {boxes['chosen'].title} " if keeps else "→ ")
-    assert keeps or lit.title.endswith(("keep nothing", "keeps nothing"))
+    assert keeps or lit.title.endswith(("save nothing", "saves nothing"))
     assert lit.goto == step and len(rows(boxes)) <= 16
     at = rows(boxes).index(lit)
     assert not keeps or 2 <= at <= 13 or step < 12 or step > 590 or step == 301
@@ -173,7 +173,7 @@ def test_the_ends_of_a_long_list_lead_on(board):
         step = first.goto
     assert step < 90 and 3 <= len(seen) < 20
     *_, more, nothing = rows(there(board, board.start))
-    assert more.title.strip() == "… 36 more" and nothing.title.strip() == "251 nodes keep nothing"
+    assert more.title.strip() == "… 36 more" and nothing.title.strip() == "251 nodes save nothing"
     assert rows(there(board, board.start))[0].state == "running"  # all keep the same: the first of them
 
 

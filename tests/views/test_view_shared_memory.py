@@ -71,7 +71,7 @@ def test_of_many_lines_only_those_of_the_step_are_drawn():
 
 def test_they_come_back_with_a_backward_that_keeps_the_graph():
     board = storyboard(chain(8, retain_graph=True), depth=9)
-    running = [k for k, step in enumerate(board.steps) if step.caption.startswith("`y * x` in round")]
+    running = [k for k, step in enumerate(board.steps) if step.caption.startswith("`y * x` in iteration")]
     assert [len(lines(board.at(k))) for k in running] == [2] * 8
 
 

@@ -79,7 +79,7 @@ def agrees(known, came, sent, names):
             pytest.approx(sent.item(), rel=1e-3),
         )
         return not origin or computed(origin, names).item() == pytest.approx(float(by), rel=2e-3)
-    words = re.sub(r", (elementwise|unchanged|summed to .*|repeated to .*|as .*)$", "", known.label)
+    words = re.sub(r", (elementwise|unchanged|summed to .*|broadcast to .*|as .*)$", "", known.label)
     if words.startswith(("grad, reshaped", "gradᵀ, of")):
         turned = came if words.startswith("grad,") else came.T if came.ndim == 2 else None
         return turned is None or np.allclose(turned.reshape(sent.shape), sent)
@@ -89,7 +89,7 @@ def agrees(known, came, sent, names):
     for axis, size in enumerate(sent.shape):
         if np.ndim(got) == sent.ndim and size == 1 != got.shape[axis]:
             got = got.sum(axis, keepdims=True)
-    if np.size(got) < sent.size and "repeated to" in known.label:
+    if np.size(got) < sent.size and "broadcast to" in known.label:
         lacking = [tuple(n if n in came.shape else 1 for n in sent.shape)] if came.ndim else [()]
         got = np.reshape(got, lacking[0] if np.prod(lacking[0]) == np.size(got) else np.shape(got))
     return np.allclose(

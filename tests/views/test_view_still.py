@@ -22,7 +22,7 @@ def test_a_graph_that_a_backward_adds_to_is_shown_where_all_of_it_is_there():
     for name, title in (("graph", "Graph of y and p"), ("flow", "Gradient flow of y and p")):
         board = trace.show(name).storyboard
         end = len(board.steps) - 1
-        assert board.title == title and board.steps[end].caption == "The backward pass is over."
+        assert board.title == title and board.steps[end].caption == "Backward pass finished."
         assert {box.title for box in board.at().boxes.values() if box.kind == "output"} == {"y", "p"}
         assert all(box.state != "future" for box in board.at().boxes.values())
         assert board.still == board.start == end
@@ -33,7 +33,7 @@ def test_a_graph_that_a_backward_adds_to_is_shown_where_all_of_it_is_there():
 def test_it_is_the_end_of_the_last_backward_whatever_comes_after_it():
     for trace in (samples.double_backward(), samples.twice(), samples.descent(), transformed.per_sample()):
         board = trace.show().storyboard
-        ends = [k for k, step in enumerate(board.steps) if step.caption.endswith("The backward pass is over.")]
+        ends = [k for k, step in enumerate(board.steps) if step.caption.endswith("Backward pass finished.")]
         assert board.still == board.start == ends[-1]
         assert all(step.phase != "backward" for step in board.steps[ends[-1] + 1 :])
     assert ends[-1] < len(board.steps) - 1  # levels of transforms end after it
@@ -50,14 +50,14 @@ def test_a_closed_group_has_the_moment_in_one_of_its_steps():
         p.backward()
     board = trace.show(open=[]).storyboard
     (moment,) = [n for n, (first, last, _) in enumerate(board.stops) if first <= board.still <= last]
-    assert moment == len(board.stops) - 1 and board.stops[moment][2] == "The backward pass is over."
+    assert moment == len(board.stops) - 1 and board.stops[moment][2] == "Backward pass finished."
     assert [box.state for box in board.at().boxes.values() if box.kind == "group"] == ["done"] * 2
 
 
 def test_the_flow_is_shown_where_the_last_backward_has_brought_its_gradients():
     for trace in (samples.twice(), samples.descent()):
         board = trace.show("flow").storyboard
-        ends = [k for k, step in enumerate(board.steps) if step.caption == "The backward pass is over."]
+        ends = [k for k, step in enumerate(board.steps) if step.caption == "Backward pass finished."]
         assert board.still == ends[-1] == board.start
         scene = board.at()
         climbed = [arrow for arrow in scene.arrows.values() if arrow.kind == "edge" and arrow.label]

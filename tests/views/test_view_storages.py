@@ -115,8 +115,8 @@ def check(torch: Any, program: Any) -> None:
     assert f"saved {truth}" in str(trace.show(depth=0))
     ledger = Ledger(trace)
     assert bytes_said(ledger.peak + ledger.anyway) == truth  # what lives anyway is told apart
-    assert f"\nKept for backward: {bytes_said(ledger.peak)} at most" in str(trace.show("memory"))
-    assert f" keep {bytes_said(ledger.peak)} for backward" in kept_at_a_glance(trace, "").scene.boxes["total"].title
+    assert f"\nHeld for backward: {bytes_said(ledger.peak)} at most" in str(trace.show("memory"))
+    assert f" save {bytes_said(ledger.peak)} for backward" in kept_at_a_glance(trace, "").scene.boxes["total"].title
     again = type(trace).from_dict(trace.to_dict())
     assert told(again.show(depth=0).storyboard) == [truth]
     if own:  # a graph of which nothing was recorded
@@ -131,7 +131,7 @@ def check_known(torch: Any) -> None:
     with workbench.record() if torch is workbench else workbench.record(torch) as trace:
         (q(x) + k(x) + v(x)).sum().backward()
     captions = [step.caption for step in trace.show("saved").storyboard.steps]
-    assert captions.count("AddmmBackward0 keeps mat1 (a view of x).") == 3
+    assert captions.count("AddmmBackward0 saves mat1 (a view of x).") == 3
     assert "They also need 192 bytes of parameters and inputs" in str(trace.show("saved"))
 
 

@@ -27,13 +27,13 @@ KNOWN = sorted(VIEWS)
         (["graph"], {}, ValueError, "No view named ['graph']. Views: "),
         ("graph", {"foo": 3}, TypeError, "View 'graph' has no option 'foo'. Options: 'open', 'depth', "),
         ("graph", {"dept": 1}, TypeError, "View 'graph' has no option 'dept'. Did you mean 'depth'? Options: "),
-        ("graph", {"depth": -1}, TypeError, "`depth` says how deep groups are open: a whole number from 0 up, but"),
+        ("graph", {"depth": -1}, TypeError, "Expected the number of levels to open, at least 0, as `depth`, but"),
         ("flow", {"against": 3}, TypeError, "View 'flow' has no option 'against'. Options: 'open', 'dep"),
         ("memory", {"open": []}, TypeError, "View 'memory' has no option 'open'. Options: 'against', "),
         ("saved", {"node": "n1"}, TypeError, "View 'saved' has no option 'node'. Options: 'step', "),
         ("error", {"line": ("f", 1)}, TypeError, "View 'error' has no option 'line'. Options: 'legend'."),
-        ("memory", {"against": 3}, TypeError, "`against` is another trace, of record() or load(), but got int."),
-        ("graph", {"open": 3}, TypeError, "`open` names the groups of a graph to be open, but got int."),
+        ("memory", {"against": 3}, TypeError, "Expected a trace from record() or load() as `against`, but got int."),
+        ("graph", {"open": 3}, TypeError, "Expected a list of group names as `open`, but got int."),
     ],
 )
 def test_what_is_not_there_is_refused_with_a_sentence(view, options, error, sentence):

@@ -46,11 +46,11 @@ def saved_written(run: TrainingRun) -> Iterator[Finding]:
                 yield Finding(
                     "saved memory written",
                     True,
-                    f"{told(node)} computes its gradient with other numbers than its result: it had saved {name} as "
-                    f"{said(was)}, and {write.name} ({place(write.source)}) wrote into that memory through .data, "
-                    f"which no version counts; in backward it is {said(now)}.",
-                    "Write through `detach()` or under `no_grad`, by which autograd refuses what would be wrong, and "
-                    "only after the backward; or write into a copy, as of `clone()`.",
+                    f"{told(node)} computes its gradient from other numbers than its result: it saved {name} as "
+                    f"{said(was)}, but {write.name} ({place(write.source)}) wrote into that memory through .data, "
+                    f"which version counting doesn't see. In backward it is {said(now)}.",
+                    "Write through `detach()` or under `no_grad`, where autograd detects a wrong write, and only "
+                    "after the backward pass. Or write into a copy: `clone()`.",
                     write.source,
                     node.started[0],
                     (node.id, seen.id),
@@ -126,8 +126,9 @@ def gradient_written(run: TrainingRun) -> Iterator[Finding]:
         yield Finding(
             "gradient written",
             True,
-            f"{received}: {who}, which has the same memory.",
-            "Compute a new gradient, as `grad = grad * 0.5` does, in place of writing into it (`grad *= 0.5`, `mul_`).",
+            f"{received}: {who}. Both gradients share memory.",
+            "Compute a new gradient, for example `grad = grad * 0.5`, instead of writing into it (`grad *= 0.5`, "
+            "`mul_`).",
             sender.line if receiver is None else receiver.line,
             each.backward.event,
             (each.receiver, each.sender),
@@ -178,16 +179,16 @@ def _who(run: TrainingRun, changed: _Changed) -> tuple[RecordedNode | None, str]
     nodes = [run.nodes[id] for id in between if id in run.nodes and run.nodes[id].made.custom]
     nodes = [each for each in nodes if _is_one_of(sent, changed.backward.received[each.id])]
     if len(hooks) + len(nodes) != 1:
-        return None, "a hook or the backward of a Function writes into the gradient that it is given"
+        return None, "a hook or the backward of a Function writes into the gradient that it receives"
     if hooks:
         line = hooks[0].hook.source
         at = f" ({place(line)})" if line is not None else ""
-        return run.nodes.get(hooks[0].node), f"{hooks[0].hook.title}{at} writes into the gradient that it is given"
+        return run.nodes.get(hooks[0].node), f"{hooks[0].hook.title}{at} writes into the gradient that it receives"
     node = nodes[0]
     text = next((each.text for each in node.made.code if each.name == "backward"), "")
     line = _writing(text)
-    by = f" by `{line}`" if line else ""
-    return node, f"the backward of {told(node)} writes into the gradient that it is given{by}"
+    by = f", with `{line}`" if line else ""
+    return node, f"the backward of {told(node)} writes into the gradient that it receives{by}"
 
 
 def _is_one_of(sent: list[Value], given: Grads) -> bool:

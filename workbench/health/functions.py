@@ -67,13 +67,13 @@ def compared(run: TrainingRun) -> str:
     ]
     equal = {name: each for name, nodes in functions.items() if name not in whole and (each := equal_of(nodes[0]))}
     left = [name for name in functions if name not in (*whole, *equal)]
-    said = [f"The backward of {listed(whole)} was compared with how the recorded results rise"] * bool(whole)
+    said = [f"The backward of {listed(whole)} was compared with differences of the recorded results"] * bool(whole)
     said += [f"The backward of {name} was compared with that of `{each.text}`" for name, each in equal.items()]
     if left:
         said.append(
-            f"The backward of {listed(left)} was not compared with differences, which takes {_POINTS} numbers that "
-            "each have a result of their own, a plain product or sum of the inputs, or steps in which these change "
-            f"little: `torch.autograd.gradcheck({left[0]}.apply, inputs)` compares it"
+            f"The backward of {listed(left)} was not compared with differences, which needs {_POINTS} numbers with "
+            "separate results, a plain product or sum of the inputs, or steps in which the inputs change little. "
+            f"Check it with `torch.autograd.gradcheck({left[0]}.apply, inputs)`"
         )
     return ". ".join(said)
 
@@ -206,11 +206,10 @@ def _pairs_finding(node: RecordedNode, pairs: Sequence[_Pair]) -> Finding:
     return Finding(
         "not the derivative",
         False,
-        f"Is the backward of {name} meant to be something else than its derivative? They differ: by the gradients that "
-        f"{told(node)} sends, its results should have moved by {first.said:.3g} along the gradient that it receives, "
-        f"from one call to the next, and they moved by {first.rise:.3g}; so it is in all of {len(pairs)} such "
-        "steps.",
-        "Look for a transpose, a sign, or the order of what it returns; check it in float64: "
+        f"The backward of {name} doesn't match its derivative: by the gradients that {told(node)} sends, its results "
+        f"should have moved by {first.said:.3g} along the gradient that it receives, from one call to the next, but "
+        f"they moved by {first.rise:.3g}. All {len(pairs)} such steps differ. Is this intentional?",
+        "Look for a transpose, a sign, or the order of the returned gradients. Check it in float64: "
         f"`torch.autograd.gradcheck({name}.apply, inputs)`.",
         node.line,
         node.finished[0],
@@ -233,10 +232,10 @@ def _equal_finding(node: RecordedNode, equal: Equal) -> Finding:
     return Finding(
         "not the derivative",
         False,
-        f"Is the backward of {name} meant to be something else than its derivative? The result of {told(node)} equals "
-        f"`{equal.text}`, but the gradient of {wrong} is not that of this formula: backward sent {sent}, and the "
-        f"formula gives {asked}.",
-        "Look for a transpose, a sign, a factor, or the order of the gradients that it returns; check it in float64: "
+        f"The backward of {name} doesn't match its derivative: the result of {told(node)} equals `{equal.text}`, but "
+        f"the gradient of {wrong} is not that of this formula. backward sent {sent}, and the formula gives {asked}. "
+        "Is this intentional?",
+        "Look for a transpose, a sign, a factor, or the order of the returned gradients. Check it in float64: "
         f"`torch.autograd.gradcheck({name}.apply, inputs)`.",
         node.line,
         node.finished[0],
@@ -279,9 +278,9 @@ def _finding_of(node: RecordedNode, slopes: Sequence[_Slope]) -> Finding:
     return Finding(
         "not the derivative",
         False,
-        f"Is the backward of {name} meant to be something else than its derivative? They differ: at an input of "
-        f"{worst.at:.3g} {told(node)} passes on {worst.said:.3g} times the gradient, while its recorded results "
-        f"rise by {worst.rise:.3g} times the input{by}.",
+        f"The backward of {name} doesn't match its derivative: for an input of {worst.at:.3g}, {told(node)} passes on "
+        f"{worst.said:.3g} times the gradient, but its recorded results change by {worst.rise:.3g} times the "
+        f"input{by}. Is this intentional?",
         f"Check it in float64: `torch.autograd.gradcheck({name}.apply, inputs)`.",
         node.line,
         node.finished[0],

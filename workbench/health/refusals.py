@@ -24,8 +24,8 @@ _NO_GRAPH = ("does not require grad", _UNUSED)
 _TWICE = "backward through the graph a second time"
 _WRITTEN = "modified by an inplace operation"
 _KEEP = (  # the graph of a gradient that was asked for
-    "Pass create_graph=True to autograd.grad where its gradient is a part of the loss, as in a penalty; where it is "
-    "only looked at, retain_graph=True keeps the graph."
+    "Pass create_graph=True to autograd.grad if its gradient is part of the loss, for example in a penalty. If you "
+    "only look at the gradient, pass retain_graph=True."
 )
 _ASSIGNED = re.compile(r"^([\w.]+)\s*=(?!=)[^;]*$")
 _PART = re.compile(r"(\w[\w.]*)\[\d+\]")
@@ -88,30 +88,30 @@ class _Refused:
             return self._unused(seen, name)
         if known is not None:
             return self._cut(known[1], name, "does not require grad")
-        head = _begun(f"{name} does not require grad: nothing was recorded that leads from it to a tensor which does.")
+        head = _begun(f"{name} does not require grad: its recorded history contains no tensor that does.")
         if (number := failed.number) is not None:
             return Refusal(
                 f"{head} A number carries no graph, and {number.word}() read one{_at(number.source)}.",
-                f"Compute with the tensor itself, and call {number.word}() only for what is printed.",
+                f"Compute with the tensor itself, and call {number.word}() only for printing.",
                 number.source,
             )
         if frozen := [each.name for each in run.tensors.values() if each.name and _is_frozen(each)]:
             do = "do" if len(frozen) > 1 else "does"
             return Refusal(
                 f"{head} {listed(frozen, _NAMED)} {do} not require grad either (requires_grad is False).",
-                "Call requires_grad_() on what is to get a gradient, before the forward.",
+                "Before the forward pass, call requires_grad_() on the tensors that should get a gradient.",
                 failed.source,
             )
         if (custom := self._asked_through()) is not None:
             return Refusal(
-                f"{head} The backward of {custom.made.operation}{_at(custom.line)} has computed a gradient of tensors "
-                "that take none.",
-                "In a backward that is to be differentiated again, compute with ctx.saved_tensors: what "
-                "ctx.save_for_backward() was given takes gradients there. A tensor that is detached, or was computed "
-                "in forward, is a constant.",
+                f"{head} The backward of {custom.made.operation}{_at(custom.line)} computed its gradient from tensors "
+                "that don't require grad.",
+                "When backward is differentiated again, compute with ctx.saved_tensors: the tensors passed to "
+                "ctx.save_for_backward() can take gradients there. Detached tensors, and intermediates of forward, "
+                "are constants.",
                 custom.line,
             )
-        advice = "Make what is to get a gradient with requires_grad=True, before the forward."
+        advice = "Before the forward pass, create the tensors that should get a gradient with requires_grad=True."
         return Refusal(head, advice, failed.source)
 
     def _asked_through(self) -> RecordedNode | None:
@@ -122,16 +122,13 @@ class _Refused:
 
     def _cut(self, cut: Cut, name: str, what: str) -> Refusal:
         ends = [self._called(end) for end in cut.ends]
-        cuts = f"cuts it off from {listed(ends, _NAMED)}" if ends else "cuts it off from what it was computed from"
-        still, advice, who = "", f"{instead(cut.word)} where the gradient is to pass.", _cutting(cut)
+        cuts = f"cuts it off from {listed(ends, _NAMED)}" if ends else "cuts it off from its inputs"
+        still, advice, who = "", f"{instead(cut.word)} if the gradient should pass through there.", _cutting(cut)
         if self.failed.off and cut.word in ("no_grad", "inference_mode"):
             if cut.word == "no_grad":  # or whatever else switches them off
                 who = f"gradients were off{_at(cut.source)}, which"
-            still = " Gradients are switched off even where the backward is called."
-            advice = (
-                "End the no_grad() before the forward; or if it was set_grad_enabled(False), switch them on again by "
-                "set_grad_enabled(True)."
-            )
+            still = " Gradients are still off where backward is called."
+            advice = "End the no_grad() before the forward pass, or call set_grad_enabled(True)."
         return Refusal(
             _begun(f"{name} {what}: {who} {cuts}.{still}"),
             advice,
@@ -149,22 +146,22 @@ class _Refused:
             for id in run.given(node):
                 known = run.cuts.get(id)
                 if known is not None and any(end in leading for end in known[1].ends):
-                    return self._cut(known[1], "what is differentiated", f"does not lead to {name}")
+                    return self._cut(known[1], "the differentiated result", f"does not lead to {name}")
         made, past = run.nodes.get(own), next((each for each in run.reached([own]) if each in reached), None)
         if made is not None and past is not None and past != own:
             origin = self._called(past) if past in run.nodes else self._name(past) or "its leaf"
             return Refusal(
-                f"{_begun(name)} (made{_at(made.line)}) and what is differentiated were both computed from {origin}: "
-                "no way leads from one to the other.",
-                f"Ask for the gradient of {origin}, and take from it the part that belongs to {name}; or make {name} "
-                "first, and compute with it.",
+                f"{_begun(name)} (created{_at(made.line)}) and the differentiated result were both computed from "
+                f"{origin}: there is no path between them.",
+                f"Ask for the gradient of {origin} and take the part that belongs to {name}. Or create {name} first "
+                "and compute with it.",
                 made.line,
             )
         if not run.users.get(own):
             return Refusal(
                 f"No operation was recorded that used {name} with its gradient before this line.",
-                "Ask for the tensor that was used, and not for a copy or a view that was made of it later; or pass "
-                "allow_unused=True, and get None.",
+                "Pass the tensor that was used, not a copy or view created later. Or pass allow_unused=True to get "
+                "None.",
                 self.failed.source,
             )
         return None
@@ -173,7 +170,7 @@ class _Refused:
         """Return the name of a place in a sentence."""
         seen, node = self.run.tensors.get(id), self.run.nodes.get(id)
         if node is None:
-            return "a tensor that takes gradients" if seen is None or not seen.name else seen.name
+            return "a tensor that requires grad" if seen is None or not seen.name else seen.name
         return self._result(node, 0)
 
     def _joining(self, node: RecordedNode, output_nr: int) -> str:
@@ -208,14 +205,14 @@ class _Refused:
         if first.source == self.backward.source:
             carry, it_was = ("carry", "they were") if len(names) > 1 else ("carries", "it was")
             return Refusal(
-                f"{_begun(listed(names, _NAMED))} {carry} the graph of an earlier round into this one: {it_was} "
-                f"made{where}, and the backward of that round has let go what {node.made.name} had saved.",
+                f"{_begun(listed(names, _NAMED))} {carry} the graph of an earlier iteration into this one: {it_was} "
+                f"created{where}, and that iteration's backward pass freed the saved tensors of {node.made.name}.",
                 self._cut_rounds(old, names, first),
                 old.line,
             )
         return Refusal(
-            f"{_begun(names[0])} (made{where}) belongs to the graph that the backward{_at(first.source)} went through "
-            f"and let go; the backward{_at(self.backward.source)} leads through it again.",
+            f"{_begun(names[0])} (created{where}) belongs to a graph that the backward pass{_at(first.source)} already "
+            f"freed. The backward pass{_at(self.backward.source)} goes through it again.",
             self._both(first, names[0]),
             old.line,
         )
@@ -226,8 +223,8 @@ class _Refused:
             return _KEEP
         cut = f"call detach() on {name}" if name.startswith("the ") else f"give that one {name}.detach()"
         return (
-            f"If one of the two is not to pass there, {cut}; else add the losses "
-            "and call backward() once, or pass retain_graph=True to the first, with no optimizer step between the two."
+            f"If one of the two shouldn't pass through there, {cut}. Otherwise add the losses and call backward() "
+            "once, or pass retain_graph=True to the first, with no optimizer step between the two."
         )
 
     def _cut_rounds(self, old: RecordedNode, names: Sequence[str], first: RecordedBackward) -> str:
@@ -235,16 +232,16 @@ class _Refused:
         if any(each.line == old.line and each.event > first.event for each in self.run.nodes.values()):
             cuts = listed([_detached(name) for name in names[:_NAMED]], _NAMED)
             return (
-                f"Cut the graph where a round begins: {cuts}. retain_graph=True would lead back "
-                "through all rounds before."
+                f"Cut the graph at the start of each iteration: {cuts}. retain_graph=True would lead back "
+                "through all earlier iterations."
             )
-        anew = f"ompute {names[0]} anew in each round, inside of the loop."
+        anew = f"ompute {names[0]} again in each iteration, inside the loop."
         if self._trains_beside(old, first):
             return (
-                "If it is a constant, as old log-probabilities and targets are, cut it off before the loop: "
-                f"{_detached(names[0])}; if weights are to train through it, c{anew}"
+                "If it is a constant, such as old log-probabilities or targets, detach it before the loop: "
+                f"{_detached(names[0])}. If weights should train through it, c{anew}"
             )
-        return f"C{anew} retain_graph=True would fail, or use old weights, once a step has changed them."
+        return f"C{anew} Once a step has changed the weights, retain_graph=True would fail or use old weights."
 
     def _trains_beside(self, old: RecordedNode, first: RecordedBackward) -> bool:
         """Return True if all weights that something was computed from are used again in this iteration, separately."""
@@ -256,11 +253,11 @@ class _Refused:
         return bool(weights) and weights <= {target for id in news for target in run.targets(id)}
 
     def _one_graph(self, first: RecordedBackward, again: RecordedBackward) -> Refusal:
-        ran = f"the backward{_at(first.source)} has gone through this graph, and let go what it had saved"
+        ran = f"the backward pass{_at(first.source)} already went through this graph and freed its saved tensors"
         if first.starts == again.starts:
             return Refusal(
-                f"{_begun(ran)}; nothing was computed anew since.",
-                "Compute the loss anew before each backward; if the same graph is meant to be used twice, pass "
+                f"{_begun(ran)}. Nothing was recomputed since.",
+                "Recompute the loss before each backward pass. If the same graph should be used twice, pass "
                 "retain_graph=True to the first.",
                 again.source,
             )
@@ -268,7 +265,7 @@ class _Refused:
             f"Both losses are computed from one graph: {ran}.",
             _KEEP
             if first.captured
-            else "Add the losses and call backward() once, or pass retain_graph=True to all backwards but the last.",
+            else "Add the losses and call backward() once, or pass retain_graph=True to all calls except the last.",
             first.source,
         )
 
@@ -304,19 +301,19 @@ class _Refused:
         first = next((each for each in reversed(self.before) if node.id in each.sent), None)
         joints = [] if first is None else self._joints(first, self.backward)
         who = "the update" if write.optimizer is None else f"the step of {write.optimizer}"
-        head = f"{_begun(who)}{_at(write.source)} changed {name or 'a weight'} after {node.made.name} had saved it"
+        head = f"{_begun(who)}{_at(write.source)} changed {name or 'a weight'} after {node.made.name} saved it"
         head += f"{_at(node.line)}."
         if joints and first is not None and first.source == self.backward.source:
             names = [name for _, name in joints]
             carry = "carry" if len(names) > 1 else "carries"
             return Refusal(
-                f"{head} {_begun(listed(names, _NAMED))} {carry} the graph of an earlier round into this one.",
+                f"{head} {_begun(listed(names, _NAMED))} {carry} the graph of an earlier iteration into this one.",
                 self._cut_rounds(joints[0][0], names, first),
                 joints[0][0].line,
             )
         return Refusal(
             head,
-            "Call every backward through this graph before the step, or compute the loss again after it.",
+            "Call every backward() through this graph before the step, or recompute the loss after it.",
             write.source,
         )
 
@@ -334,13 +331,13 @@ class _Refused:
             assigned = _ASSIGNED.search(maker.line.text) if maker.line is not None else None
             if assigned is not None and re.search(rf"\b{re.escape(assigned[1])}\b", at_write):
                 name = assigned[1]
-        what = name or ("its result" if own else "what it was given" if maker is None else self._result(maker, 0))
+        what = name or ("its result" if own else "its input" if maker is None else self._result(maker, 0))
         fresh = name or "y"
         return Refusal(
-            f"{node.made.name}{_at(node.line)} had saved {what}{' (its result)' * (own and name is not None)} for its "
-            f"backward, and {write.name}{_at(write.source)} wrote over it.",
-            f"Make a new tensor there ({fresh} = {fresh} * 2 in the place of {fresh}.mul_(2) or {fresh} *= 2), or let "
-            f"the write go into a copy: {fresh} = {fresh}.clone().",
+            f"{node.made.name}{_at(node.line)} saved {what}{' (its result)' * (own and name is not None)} for "
+            f"backward, and {write.name}{_at(write.source)} overwrote it.",
+            f"Create a new tensor there ({fresh} = {fresh} * 2 instead of {fresh}.mul_(2) or {fresh} *= 2), or write "
+            f"into a copy: {fresh} = {fresh}.clone().",
             write.source or node.line,
         )
 
@@ -379,7 +376,7 @@ def _cutting(cut: Cut) -> str:
     where = _at(cut.source)
     if is_dtype(cut.word):
         who = f"{cut.operation}(){where} gives" if cut.operation.isidentifier() else f"there are{where}"
-        return f"{who} {cut.word} numbers, which take no gradients, and"
+        return f"{who} {cut.word} values, which can't have gradients, and"
     return f"{'.data' if cut.word == 'data' else f'{cut.word}()'}{where}"
 
 

@@ -68,12 +68,11 @@ def placed(dot: str) -> Placed:
             return _read_json(answer)
     if sys.platform == "emscripten":
         raise LayoutUnavailable(
-            "No picture can be drawn because this site brings no Graphviz: build it with `workbench lite`."
+            "No picture can be drawn because this site was built without Graphviz: build it with `workbench lite`."
         )
     raise LayoutUnavailable(
-        "No picture can be drawn because Graphviz is missing: run `pip install "
-        "pygraphviz`, or, where that has no wheel, install Graphviz and put its program "
-        "`dot` on the PATH."
+        "No picture can be drawn because Graphviz is missing: run `pip install pygraphviz`. If your system has no "
+        "wheel for it, install Graphviz and put its program `dot` on the PATH."
     )
 
 
@@ -88,8 +87,8 @@ def in_time(parts: Iterable[_Part]) -> Iterator[_Part]:
 
 def _too_long() -> LayoutUnavailable:
     return LayoutUnavailable(
-        f"No picture can be drawn because to place its boxes takes more than {MOST_SECONDS:g} seconds: record a part "
-        "of the program, or open fewer groups, as by `show(depth=1)`."
+        f"No picture can be drawn because the layout took more than {MOST_SECONDS:g} seconds. Record less "
+        "of the program, or open fewer groups with `show(depth=1)`."
     )
 
 

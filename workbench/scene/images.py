@@ -662,9 +662,8 @@ def to_mp4(storyboard: Storyboard, theme: str | Theme = "light") -> bytes:
     program = shutil.which("ffmpeg")
     if program is None:
         raise RuntimeError(
-            "An .mp4 is made by the program ffmpeg, which is not on the PATH: install it "
-            "(https://ffmpeg.org/download.html), or save the picture as a .gif, which needs "
-            "nothing more."
+            "Saving an .mp4 needs the program ffmpeg, which is not on the PATH. Install it "
+            "(https://ffmpeg.org/download.html), or save the picture as a .gif, which needs nothing more."
         )
     # The size of a video is even in both directions; the last step is held, for a player goes black after it.
     even = f"pad=ceil(iw/2)*2:ceil(ih/2)*2:0:0:{theme_named(theme).colours['canvas']}"

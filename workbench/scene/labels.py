@@ -32,7 +32,7 @@ GROUP_COLUMNS = 60  # of a line on a closed group: height is scarcer than width
 
 # What XML cannot hold, and the marks that let a text reorder what stands around it.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-_ROUNDS = re.compile(r": [\d,]+ rounds$")
+_ROUNDS = re.compile(r": [\d,]+ iterations$")
 _REORDERING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -108,7 +108,7 @@ def told_apart(names: Iterable[str], room: int) -> dict[str, str]:
 KIND_WORDS = {
     "function": "custom Function",
     "op": "operation",
-    "plain": "operation without a node",
+    "plain": "untracked operation",
     "leaf": "leaf",
     "constant": "constant",
     "group": "group",
@@ -126,20 +126,20 @@ KIND_WORDS = {
     "heading": "heading",
     "line": "line of text",
     "frame": "frame",
-    "name": "name of a row",
+    "name": "row name",
     "story": "text",
-    "tick": "label of an axis",
+    "tick": "axis label",
     "plot": "plot",
 }
 TENSORS = ("leaf", "constant", "input", "output")
 FREED = "freed"  # the word on a saved tensor that was freed
 STATE_WORDS = {
-    "future": "not there yet",
-    "coming": "still to come",
+    "future": "not created yet",
+    "coming": "upcoming",
     "idle": "",
-    "pending": "has part of its gradient",
-    "ready": "ready to run",
-    "running": "running now",
+    "pending": "waiting for more gradients",
+    "ready": "ready",
+    "running": "running",
     "done": "done",
     "freed": "freed",
     "over": "",  # its title says so
@@ -148,13 +148,13 @@ STATE_WORDS = {
 }
 # Which way an arrow leads, by its state or else by its kind.
 WAYS = {
-    "future": "from {upper} to {lower}; not there yet",
+    "future": "from {upper} to {lower}; not created yet",
     "idle": "from {upper} to {lower}",
-    "flowing": "gradient going from {lower} back to {upper}",
-    "done": "gradient went from {lower} back to {upper}",
-    "cut": "from {upper} to {lower}, and no gradient back",
-    "beside": "{lower} stands beside {upper}",
-    "same": "{lower} is in the memory of {upper}",
+    "flowing": "gradient flowing from {lower} back to {upper}",
+    "done": "gradient flowed from {lower} back to {upper}",
+    "cut": "from {upper} to {lower}, gradient path cut",
+    "beside": "{lower} is next to {upper}",
+    "same": "{lower} shares memory with {upper}",
 }
 STALE = "out of date"  # a saved tensor does not fail: what was written into since makes its node fail
 
@@ -187,8 +187,8 @@ def _cut_title(title: str, room: int) -> str:
 
 
 def rounds_said(count: int) -> str:
-    """`: 20 rounds`, behind the title of a loop, which is code; nothing of 0."""
-    return f": {count:,} rounds" if count else ""
+    """`: 20 iterations`, behind the title of a loop, which is code; nothing of 0."""
+    return f": {count:,} iterations" if count else ""
 
 
 def rounds_apart(title: str) -> tuple[str, str]:

@@ -85,7 +85,7 @@ _POLICY = (
 )
 MOST = 150_000  # bytes of a picture in a notebook; about 48,000 of them are the library
 MOST_OF_FILM = 400_000  # bytes of a film there
-_TOO_LARGE = f"This picture is too large to be played in a notebook: {HOW}, and plays it."
+_TOO_LARGE = f"This picture is too large to play in a notebook: {HOW}, and plays it."
 _LARGE = 300_000  # characters of JSON: more are packed
 _PAGE_CSS = """
 :root { color-scheme: var(--wb-scheme); }
@@ -256,7 +256,7 @@ def save_as(
     if step is not None and suffix not in _STILL:
         raise ValueError(f"A {suffix} file holds every step, so leave `step` out, or save {_listed(list(_STILL))}.")
     if theme is not None and suffix == ".json":
-        raise ValueError("A .json file holds what a picture shows and not how it looks, so leave `theme` out.")
+        raise ValueError("A .json file stores the content of a picture, not its look, so leave `theme` out.")
     if theme is None and suffix != ".html":
         theme = "light"
     check_place(path)
@@ -282,9 +282,9 @@ def check_place(path: Path) -> None:
         found = path.stat()  # of a device too: it is never opened
     except FileNotFoundError:
         if not path.resolve().parent.is_dir():
-            raise _refusal(errno.ENOENT, "there is no such folder, so make it first", path) from None
+            raise _refusal(errno.ENOENT, "the folder does not exist, so create it first", path) from None
     except NotADirectoryError:
-        raise _refusal(errno.ENOTDIR, "a file stands where its folder should be, so save elsewhere", path) from None
+        raise _refusal(errno.ENOTDIR, "its folder is a file, so save elsewhere", path) from None
     except OSError as error:
         hint = "the name is too long, so use a shorter one" if error.errno == errno.ENAMETOOLONG else error.strerror
         raise _refusal(error.errno, hint, path) from None

@@ -20,7 +20,7 @@ from .model import Box, Detail, Scene, StoryStep, changed, paths, with_changes
 from .storyboard import Storyboard, stops
 
 HOW = 'picture.save("picture.html") keeps all of it'
-LEFT_OUT = f"Left out of this notebook, to keep it small: {HOW}."
+LEFT_OUT = f"Trimmed to keep the notebook small: {HOW}."
 _MANY = 20_000  # changes in all steps: a story of more is not told whole to find that it is too long
 _LONG = 200  # characters of a detail: it goes before the shorter ones
 _ENDS = (400, 200, 100, 50, 25, 12, 6, 3)
@@ -136,7 +136,7 @@ class _Cutting:
         which += f" to {begun[-1]} are" if len(begun) > 1 else " is" if begun else ""
         few = "1 box that comes" if hidden == 1 else f"{hidden:,} boxes that come"
         more = f", and {few} in between" if hidden else ""
-        return f"{which} left out of this notebook, to keep it small{more}: {HOW}."
+        return f"{which} left out to keep the notebook small{more}: {HOW}."
 
     def _begun(self, run: range) -> str:
         """The part of a film that begins in these steps, if there is more of it after them."""

@@ -101,16 +101,16 @@ class Storyboard:
         standing = {id for id, box in scene.boxes.items() if box.holder is None and box.kind not in AROUND}
         for box in scene.boxes.values():
             if box.holder is not None and box.holder not in standing:
-                raise ValueError(f"Box {box.id!r} hangs on {box.holder!r}, which stands nowhere in the scene.")
+                raise ValueError(f"Box {box.id!r} is attached to {box.holder!r}, which isn't in the scene.")
             if box.region is not None and getattr(scene.boxes.get(box.region), "kind", None) not in (
                 "region",
                 *FOLDING,
             ):
-                raise ValueError(f"Box {box.id!r} lies in {box.region!r}, which is no region or group of the scene.")
+                raise ValueError(f"Box {box.id!r} is in {box.region!r}, which isn't a region or group of the scene.")
         hanging = standing | {id for id, box in scene.boxes.items() if box.holder is not None}
         for arrow in scene.arrows.values():
             for end in {arrow.source, arrow.target} - (hanging if arrow.kind == "same" else standing):
-                raise ValueError(f"Arrow {arrow.id!r} ends at {end!r}, which stands nowhere in the scene.")
+                raise ValueError(f"Arrow {arrow.id!r} ends at {end!r}, which isn't in the scene.")
         known = scene.boxes.keys() | scene.arrows.keys()
         for number, step in enumerate(self.steps):
             for strange in (step.boxes.keys() | step.arrows.keys()) - known:

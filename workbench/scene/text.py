@@ -182,7 +182,7 @@ def _passed(arrow: Arrow | None) -> str:
     label = ", ".join(arrow.label.splitlines())
     if arrow.kind == "cut":
         return f"; cut off by {label}"
-    return f"; gives {label}" if arrow.state == "idle" else f"; gets the gradient {label}"
+    return f"; gives {label}" if arrow.state == "idle" else f"; receives the gradient {label}"
 
 
 def _line(text: str) -> str:

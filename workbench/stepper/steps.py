@@ -303,7 +303,7 @@ def told(s: PausedBackward) -> str:
     elif s.ready:
         lines.append(f"ready:   {_few([node_called(s, node) for node in s.ready])}")
     else:
-        lines.append("ready:   nothing, the backward is over")
+        lines.append("ready:   nothing, the backward pass has finished")
     lines += [f"line:    {each}" for each in s._line_told()]
     partly = dict.fromkeys([w.node for w in s.pending if w.missing])
     if partly:

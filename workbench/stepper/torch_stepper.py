@@ -25,20 +25,20 @@ from ..trace.stacks import user_frame, user_frames
 from .stepper import Stepper
 from .steps import NO_HISTORY, NOT_IN_TASK, Breakpoint, are_equal, node_name, numbers_of
 
-NO_RECORDING = "A stepped backward of PyTorch's records no graph of its own: leave create_graph away."
+NO_RECORDING = "A stepped backward pass of PyTorch doesn't record a graph, so don't pass create_graph=True."
 RUN_AGAIN = (
-    "Going back, PyTorch's backward was stopped and run again up to here: hooks and Functions' backward ran again."
+    "To go back, PyTorch's backward pass was stopped and run again up to here: hooks and Functions' backward ran again."
 )
 NO_WAY_BACK = (
-    "Going back runs PyTorch's backward again, and a part that torch.compile has made reuses the memory that it would "
-    "need: set torch._functorch.config.donated_buffer = False before you compile."
+    "Going back runs PyTorch's backward pass again, but code from torch.compile reuses the memory that it would "
+    "need. Set torch._functorch.config.donated_buffer = False before you compile."
 )
 COMPLEX = "Complex numbers are shown by their absolute values."
-NO_NUMBERS_SHOWN = "Tensors at whose numbers nobody can look are shown as nan."
-NO_LINES = "not known: record the forward with workbench.record(torch), or run it in anomaly mode"
-NO_LINE = "not known of {}"
+NO_NUMBERS_SHOWN = "Tensors whose values can't be read are shown as nan."
+NO_LINES = "unknown: record the forward pass with workbench.record(torch), or run it in anomaly mode"
+NO_LINE = "unknown for {}"
 KEEPS_GRAPH = (
-    "A stepper keeps the graph, so that it can go back: for a part that torch.compile has made, set "
+    "A stepper keeps the graph so that it can go back. For code from torch.compile, set "
     "torch._functorch.config.donated_buffer = False before you step."
 )
 
@@ -147,7 +147,7 @@ class TorchStepper(Stepper):
         if node is None or type(node) is AccumulateGrad:
             return []
         if (line := self.line()) is not None:
-            return [f"{node_name(node)} was made at {line.file}:{line.line}: {line.text}"]
+            return [f"{node_name(node)} was created at {line.file}:{line.line}: {line.text}"]
         return [NO_LINE.format(node_name(node)) if self._lines else NO_LINES]
 
     def _own(self, place: Any) -> Any:

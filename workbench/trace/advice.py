@@ -29,39 +29,40 @@ class Advice:
         return re.search(".*?".join(parts), words, re.DOTALL) is not None
 
 
-_VIEW = "{{tensor}} is a view that was made in {mode} mode: a write into it cannot be recorded."
-_FIX_VIEW = "Write both lines under the same mode, or make a new tensor in place of writing into the view."
+_VIEW = "{{tensor}} is a view that was created in {mode} mode, so a write into it cannot be recorded."
+_FIX_VIEW = "Put both lines under the same mode, or create a new tensor instead of writing into the view."
 ADVICE = (
     Advice(
         errors.MODIFIED_IN_PLACE,
-        "{node} needs what it had saved in forward, but it was written over in the meantime.",
-        "Make a new tensor ({name} = {name} * 2) where an operation writes in place ({name}.mul_(2), {name} *= 2, "
-        "{name}[0] = ...), or give the write a copy: {name}.clone().",
+        "{node} needs a tensor it saved in forward, but that tensor was modified in place since.",
+        "Create a new tensor ({name} = {name} * 2) instead of writing in place ({name}.mul_(2), {name} *= 2, "
+        "{name}[0] = ...), or write into a copy: {name}.clone().",
         "write",
     ),
     Advice(
         errors.SECOND_BACKWARD,
-        "{node} has run in an earlier backward, and let go what it had saved.",
-        "Compute the loss anew before each backward, with all that it leads through: in a loop, cut what an earlier "
-        "round made (h = h.detach()). For two losses of one graph, pass retain_graph=True to the first.",
+        "{node} already ran in an earlier backward pass and freed its saved tensors.",
+        "Recompute the loss and everything it depends on before each backward pass. In a loop, cut what an earlier "
+        "iteration computed (h = h.detach()). For two losses of one graph, pass retain_graph=True to the first.",
     ),
     Advice(
         errors.SAVED_TAKEN,
-        "{node} may read its saved tensors only once, and has read them before.",
-        "Read ctx.saved_tensors once and keep the result, or leave clear_saved_tensors_on_access False.",
+        "{node} may read its saved tensors only once, and has already read them.",
+        "Read ctx.saved_tensors once and keep the result, or leave clear_saved_tensors_on_access at False.",
     ),
     Advice(
         errors.VIEW_OF_LEAF_IN_PLACE,
-        "{tensor} is a view of a leaf: writing into it would write into the leaf, whose gradient belongs to its value.",
-        "Write inside `with torch.no_grad():`, as a training step does, or make a new tensor.",
+        "{tensor} is a view of a leaf: writing into it would change the leaf, whose gradient belongs to its value.",
+        "Write inside `with torch.no_grad():`, as a training step does, or create a new tensor.",
         "tensor",
         "forward",
     ),
     *(
         Advice(
             sentence,
-            "{tensor} is a leaf, where gradients are collected: written into, it would become the result of something.",
-            "Write inside `with torch.no_grad():`, as a training step does, or make a new tensor.",
+            "{tensor} is a leaf, which collects gradients. A recorded write would turn it into the result of an "
+            "operation.",
+            "Write inside `with torch.no_grad():`, as a training step does, or create a new tensor.",
             "tensor",
             "forward",
         )
@@ -69,38 +70,38 @@ ADVICE = (
     ),
     Advice(
         errors.NO_GRAD_FN,
-        "{tensor} does not require grad: it has no graph that leads back to a tensor which does.",
-        "Look for what cut it off: detach(), no_grad(), item(), argmax(), a backward that is once_differentiable, or "
-        "weights that do not require grad. Run it inside of record(), and the error is explained with the line.",
+        "{tensor} does not require grad: its history contains no tensor that does.",
+        "Look for what cuts the gradient path: detach(), no_grad(), item(), argmax(), a Function marked "
+        "@once_differentiable, or weights that do not require grad. Run the program inside record() to see the line.",
         "tensor",
     ),
     Advice(
         errors.ONLY_SCALAR_SEED,
-        "{tensor} has more than one element, and a gradient is that of one number.",
-        "Make one number of it, as in {name}.sum().backward(), or say the gradient to begin with: "
+        "{tensor} has more than one element, but backward starts from a single number.",
+        "Reduce it first, for example {name}.sum().backward(), or pass the gradient to start with: "
         "{name}.backward(gradient).",
         "tensor",
     ),
     Advice(
         errors.SEED_SHAPE,
-        "The gradient to begin with has another shape than {tensor}.",
-        "Pass a gradient of the same shape as the tensor that backward starts at.",
+        "The gradient to start with has a different shape than {tensor}.",
+        "Pass a gradient with the shape of the tensor that backward starts at.",
         "tensor",
     ),
     Advice(
         errors.SEED_COUNT,
-        "backward was given another number of gradients to begin with than of tensors to begin at.",
+        "backward got a different number of gradients than of tensors to start at.",
         "Pass one gradient for each tensor, and None for one that is a single number.",
     ),
     Advice(
         errors.WRONG_NUMBER_OF_GRADIENTS,
         "backward of {node} returned more or fewer gradients than forward has arguments.",
-        "Return one gradient for each argument of forward (ctx aside), and None where there is none.",
+        "Return one gradient for each argument of forward (except ctx), and None where there is none.",
     ),
     Advice(
         errors.GRADIENT_FOR_NON_TENSOR,
-        "backward of {node} returned a gradient for an argument of forward that is no tensor.",
-        "Return None in its place.",
+        "backward of {node} returned a gradient for an argument of forward that is not a tensor.",
+        "Return None for that argument.",
     ),
     Advice(
         errors.EXPECTED_VARIABLE,
@@ -109,8 +110,8 @@ ADVICE = (
     ),
     Advice(
         errors.INVALID_GRADIENT_SHAPE,
-        "backward of {node} returned a gradient of another shape than the input that it belongs to.",
-        "Each gradient has the shape of its input: look for a sum, a transpose or a reshape that is missing.",
+        "backward of {node} returned a gradient whose shape differs from the shape of its input.",
+        "Each gradient must have the shape of its input. Look for a missing sum, transpose or reshape.",
     ),
     Advice(
         errors.NO_BACKWARD,
@@ -119,20 +120,20 @@ ADVICE = (
     ),
     Advice(
         errors.TWICE,
-        "A gradient was to be differentiated again, through the backward of {marked}, which is marked "
+        "The program differentiates a gradient again, through the backward of {marked}, which is marked "
         "@once_differentiable.",
-        "Take the mark away and compute with tensors in backward, or do not ask for the graph of this gradient.",
+        "Remove the decorator and compute with tensors in backward, or leave out create_graph=True.",
     ),
     Advice(
         errors.UNUSED_INPUT,
-        "{tensor} was not used to compute what is differentiated: no way leads from one to the other.",
-        "Ask for the tensor that was used, not for a copy or a view of it; or pass allow_unused=True, and get None.",
+        "{tensor} was not used to compute the differentiated result: there is no path between them.",
+        "Pass the tensor that was used, not a copy or view of it. Or pass allow_unused=True to get None.",
         "tensor",
     ),
     Advice(
         errors.INPUT_WITHOUT_GRAD,
         "{tensor} does not require grad, so there is no gradient for it.",
-        "Make it with requires_grad=True before it is used.",
+        "Create it with requires_grad=True before it is used.",
         "tensor",
     ),
     *(
@@ -141,21 +142,22 @@ ADVICE = (
     ),
     Advice(
         errors.VIEW_REASONS["multi_output"],
-        "{tensor} is one of several views that one operation returned, and none of these may be written.",
-        "Make a new tensor in place of writing, or write into the tensor before it is split.",
+        "{tensor} is one of several views that one operation returned, and none of them may be modified in place.",
+        "Create a new tensor instead, or write into the tensor before it is split.",
         "tensor",
         "forward",
     ),
     Advice(
         "of BackwardHookFunction is a view and is being modified",
-        "{tensor} is what a module with a full backward hook takes or returns, a view: a write would go past the hook.",
-        "Make a new tensor in place of writing, or write into a clone: t = t.clone().",
+        "{tensor} is an input or output of a module with a full backward hook. It is a view, and a write would "
+        "bypass the hook.",
+        "Create a new tensor instead, or write into a clone: t = t.clone().",
         "tensor",
         "forward",
     ),
     Advice(
         errors.VIEW_REASONS["custom"],
-        "{tensor} is a view that a custom Function returned: writing into it would go past the Function's backward.",
+        "{tensor} is a view that a custom Function returned: writing into it would bypass the Function's backward.",
         "Clone what the Function returns before writing into it.",
         "tensor",
         "forward",
@@ -163,8 +165,8 @@ ADVICE = (
     *(
         Advice(
             sentence,
-            "{tensor} does not require grad: no gradient will ever come to it, for a hook to see or to be kept.",
-            "Make it, or what it is computed from, with requires_grad=True, and compute outside of no_grad().",
+            "{tensor} does not require grad: no gradient will ever reach it, so there is nothing to hook or to retain.",
+            "Create it, or the tensors it is computed from, with requires_grad=True, and compute outside no_grad().",
             "tensor",
             "forward",
         )
@@ -172,23 +174,23 @@ ADVICE = (
     ),
     Advice(
         errors.POST_ACCUMULATE_LEAF_ONLY,
-        "{tensor} was computed: its gradient passes through and is not accumulated.",
-        "Use register_hook for a gradient on its way, or register on the leaf where it is accumulated.",
+        "{tensor} is not a leaf: its gradient passes through and is not accumulated.",
+        "Use register_hook to see a gradient that passes through, or register on the leaf where it accumulates.",
         "tensor",
         "forward",
     ),
     Advice(
         errors.CHANGE_NON_LEAF_FLAG,
-        "{tensor} was computed: whether it requires grad follows from what it was computed from.",
-        "Cut it off with t.detach(), or set the flag of the leaves before computing.",
+        "{tensor} is not a leaf: whether it requires grad follows from its inputs.",
+        "Cut the path with t.detach(), or set requires_grad on the leaves before computing.",
         "tensor",
         "forward",
     ),
     *(
         Advice(
             sentence,
-            "{tensor} has whole numbers or truth values: there is no slope between them, so no gradient.",
-            "Convert it first, as in t.to(torch.float32), and ask for gradients of that.",
+            "{tensor} holds integers or booleans, which have no slope and so no gradient.",
+            "Convert it first, for example with t.to(torch.float32), and require gradients of the result.",
             "tensor",
             "forward",
         )
@@ -197,7 +199,7 @@ ADVICE = (
     *(
         Advice(
             sentence,
-            "What was to be {tensor}.grad does not fit {tensor}.",
+            "The new {tensor}.grad doesn't match {tensor}.",
             "Assign a tensor of the same shape and dtype, or None to clear it.",
             "tensor",
             "forward",
@@ -206,72 +208,73 @@ ADVICE = (
     ),
     Advice(
         errors.BACKWARD_IN_TRANSFORM,
-        "backward() adds to `.grad` of leaves, and a transform such as grad or vmap has none to add to.",
+        "backward() adds to `.grad` of leaves, and inside a transform such as grad or vmap there is none to add to.",
         "Return the value, and let the transform differentiate: torch.func.grad(f)(x), or vjp.",
         "tensor",
     ),
     Advice(
         "mismatch for output {} with respect to input {},",
-        "When {tensor} is moved a little, the output changes by other amounts than backward, or a tangent, says.",
-        "See both side by side with workbench.check(f, inputs), and look at the rows that differ.",
+        "Small changes to {tensor} change the output by other amounts than backward, or the tangent, predicts.",
+        "Compare both with workbench.check(f, inputs), and look at the rows that differ.",
         "tensor",
     ),
     *(
         Advice(
             sentence,
-            "A function given to gradcheck has to say by requires_grad which numbers to move, and its gradients must "
-            "follow from these.",
-            "Make the inputs with requires_grad=True and dtype=torch.float64, and compute with tensors throughout.",
+            "gradcheck varies the inputs that require grad, and the result of the function must depend on them.",
+            "Create the inputs with requires_grad=True and dtype=torch.float64, and compute with tensors throughout.",
             "tensor",
         )
         for sentence in (errors.GRADCHECK_NO_INPUT, errors.GRADCHECK_CHANGES, errors.GRADCHECK_STRIDE_ZERO)
     ),
     Advice(
         errors.EMPTY_INPUTS,
-        "There is nothing to differentiate with respect to: `inputs` holds no tensor.",
-        "Pass the tensors whose gradients you want, or leave `inputs` out of backward() for those of all leaves.",
+        "There is nothing to differentiate with respect to: `inputs` contains no tensor.",
+        "Pass the tensors whose gradients you want, or leave `inputs` out of backward() to get those of all leaves.",
     ),
     Advice(
         errors.FUNC_GRAD_SCALAR,
-        "The function returns a tensor with dimensions, and a gradient is that of one number.",
-        "Make one number of it, as in lambda x: f(x).sum(), or ask for all slopes with torch.func.jacrev(f)(x).",
+        "The function returns a tensor with dimensions, but a gradient is defined for a single number.",
+        "Reduce it to one number, for example with lambda x: f(x).sum(), or compute all slopes with "
+        "torch.func.jacrev(f)(x).",
         phase="forward",
     ),
     *(
         Advice(
             sentence,
-            "What was given or returned is no tensor, so no history leads from it to the inputs.",
-            "Compute with tensors throughout: .item(), float() and NumPy's functions leave the graph.",
+            "An input or result is not a tensor, so it has no history that connects it to the inputs.",
+            "Compute with tensors throughout: .item(), float() and NumPy functions leave the graph.",
             phase="forward",
         )
         for sentence in (errors.FUNC_GRAD_KIND, errors.FUNCTIONAL_NOT_TENSORS)
     ),
     Advice(
         errors.DEEPCOPY_NON_LEAF,
-        "{tensor} was computed: a deep copy of it would need a copy of its whole history.",
-        "Copy its value, as in t.detach().clone(), or copy the leaves and compute anew.",
+        "{tensor} is not a leaf: a deep copy of it would need a copy of its whole history.",
+        "Copy its value with t.detach().clone(), or copy the leaves and compute it again.",
         "tensor",
         "forward",
     ),
     Advice(
         errors.NUMPY_REQUIRES_GRAD,
-        "{tensor} requires grad, and NumPy records nothing: what it computes would be missing in the graph.",
-        "Look at the values with t.detach().numpy(), or compute with functions of tensors.",
+        "{tensor} requires grad, but NumPy records nothing: its operations would be missing from the graph.",
+        "Read the values with t.detach().numpy(), or compute with tensor operations.",
         "tensor",
         "forward",
     ),
     Advice(
         errors.INFERENCE_SAVED,
-        "{tensor} was made in inference mode, and the gradient of this operation would have to be computed from it.",
-        "Make a clone of it outside of inference mode, as in t.clone(), or compute it under no_grad() instead.",
+        "{tensor} was created in inference mode, but the gradient of this operation would be computed from it.",
+        "Clone it outside inference mode with t.clone(), or compute it under no_grad() instead.",
         "tensor",
         "forward",
     ),
     *(
         Advice(
             sentence,
-            "{tensor} was made in inference mode: outside of that it can neither be written nor require grad.",
-            "Make a clone of it, as in t.clone(), or compute it under no_grad() instead of inference_mode().",
+            "{tensor} was created in inference mode: outside that mode it can neither be modified in place nor "
+            "require grad.",
+            "Clone it with t.clone(), or compute it under no_grad() instead of inference_mode().",
             "tensor",
             "forward",
         )
@@ -279,45 +282,46 @@ ADVICE = (
     ),
     Advice(
         errors.NO_JVP,
-        "A tangent came to a custom Function that has no rule for tangents: forward mode does not use its backward.",
-        "Write `jvp(ctx, *tangents)` as a static method of the Function, which returns a tangent for each output.",
+        "A tangent reached a custom Function that has no jvp: forward mode does not use its backward.",
+        "Write `jvp(ctx, *tangents)` as a static method of the Function. It returns a tangent for each output.",
         phase="forward",
     ),
     Advice(
         errors.NO_FORWARD,
-        "A Function without a forward was applied.",
+        "The Function that was applied has no forward.",
         "Write `forward(ctx, ...)` as a static method of the Function.",
         phase="forward",
     ),
     Advice(
         errors.SAVED_KIND,
-        "ctx.save_for_backward was given something that is no tensor.",
-        "Save tensors alone with it, each as an argument of its own, and keep other things as attributes: ctx.n = n.",
+        "ctx.save_for_backward was given something that is not a tensor.",
+        "Save only tensors with it, each as its own argument, and store anything else as an attribute: ctx.n = n.",
         phase="forward",
     ),
     Advice(
         errors.TRANSFORM_NEEDS_SETUP,
-        "A transform (vmap, grad, jvp, jacrev) came to a Function whose forward takes ctx: they cannot run it.",
+        "A transform (vmap, grad, jvp, jacrev) reached a Function whose forward takes ctx, which transforms cannot "
+        "run.",
         "Write forward without ctx, and `setup_context(ctx, inputs, output)` as a static method that saves.",
         phase="forward",
     ),
     Advice(
         errors.VMAP_NO_RULE,
-        "vmap came to a Function that does not say how it works on a batch.",
-        "Set `generate_vmap_rule = True` in its class where forward and backward compute with tensors alone, or write "
-        "`vmap(info, in_dims, *args)` as a static method.",
+        "vmap reached a Function that has no rule for batches.",
+        "If forward and backward use only tensor operations, set `generate_vmap_rule = True` in the class. Otherwise"
+        " write `vmap(info, in_dims, *args)` as a static method.",
         phase="forward",
     ),
     Advice(
         errors.VMAP_BOTH_RULES,
-        "A Function says twice how it works on a batch: by generate_vmap_rule, and by a vmap of its own.",
+        "The Function has two rules for batches: generate_vmap_rule and its own vmap.",
         "Keep one of the two.",
         phase="forward",
     ),
     *(
         Advice(
             sentence,
-            "Inside of vmap a tensor stands for one row of many: it has no one number to decide by or to take out.",
+            "Inside vmap a tensor represents one of many rows: there is no single number to branch on or to take out.",
             "Compute with tensors throughout: torch.where(condition, a, b) instead of `if`, the tensor instead of "
             ".item().",
             phase="forward",
@@ -326,27 +330,27 @@ ADVICE = (
     ),
     Advice(
         errors.VMAP_DYNAMIC,
-        "The size of what this operation returns depends on the values, and so could be another for each row of vmap.",
-        "Use a mask, as in torch.where(condition, x, 0), which keeps the size, or a loop over the rows.",
+        "The size of the result depends on the values, so it could differ between the rows of vmap.",
+        "Use a mask, which keeps the size: torch.where(condition, x, 0). Or loop over the rows.",
         phase="forward",
     ),
     Advice(
         errors.VMAP_RANDOM,
-        "A random number was drawn inside of vmap, which does not know whether all rows are to get the same.",
-        'Say it, as in vmap(f, randomness="different") or "same", or draw the numbers before and pass them.',
+        "A random number was drawn inside vmap, and vmap cannot know whether all rows should get the same one.",
+        'Choose with vmap(f, randomness="different") or "same", or draw the numbers beforehand and pass them.',
         phase="forward",
     ),
     Advice(
         errors.HOOK_SIZE,
-        "A hook{hook} returned a gradient of another shape than it was given.",
-        "Return None to leave the gradient as it is, or a tensor of its shape.",
+        "A hook{hook} returned a gradient whose shape differs from the one it was given.",
+        "Return None to leave the gradient unchanged, or a tensor of its shape.",
     ),
     *(
         Advice(
             sentence,
-            "A hook{hook} returned something else than it may: a hook of a tensor returns a tensor or None, one of a "
-            "node a tuple of them or None.",
-            "Look at what it returns: without a `return` it is None, which leaves the gradient as it is.",
+            "A hook{hook} returned the wrong type. A tensor hook returns a tensor or None; a node hook returns a "
+            "tuple of them or None.",
+            "Check what it returns. Without a `return` it is None, which leaves the gradient unchanged.",
         )
         for sentence in (errors.HOOK_KIND, "hook '{}' has changed the type of value")
     ),
@@ -354,77 +358,76 @@ ADVICE = (
         Advice(
             sentence,
             "A hook{hook} returned more or fewer gradients than it was given.",
-            "Return one for each that it was given, or None to leave all as they are.",
+            "Return one for each gradient it was given, or None to leave them all unchanged.",
         )
         for sentence in (errors.HOOK_COUNT, errors.MODULE_HOOK_COUNT)
     ),
     Advice(
         errors.UNPACKED_KIND,
-        "An unpack hook for saved tensors returned something that is no tensor.",
-        "Return the tensor that the pack hook was given, or one that is equal to it.",
+        "An unpack hook for saved tensors returned something that is not a tensor.",
+        "Return the tensor that the pack hook was given, or an equal one.",
     ),
     Advice(
         errors.NO_CALLBACK,
-        "queue_callback was called while no backward was running: there is no end for the callback to wait for.",
+        "queue_callback was called while no backward pass was running, so there is no end to wait for.",
         "Call it in a hook or in the backward of a Function.",
         phase="forward",
     ),
     Advice(
         errors.OUT_REQUIRES_GRAD,
-        "An operation that writes its result into `out` is not recorded, and one of its tensors requires grad.",
-        "Leave `out` away and use what the operation returns, or call it under no_grad().",
+        "An operation with `out=` is not recorded, but one of its tensors requires grad.",
+        "Leave out `out` and use the result, or call the operation under no_grad().",
         "tensor",
         "forward",
     ),
     Advice(
         "can't optimize a non-leaf Tensor",
-        "{tensor} was computed, and an optimizer steps leaves: what it is computed from.",
-        "Pass the leaves. In torch.ones(2, requires_grad=True).to(d) the leaf is lost: convert first, and then call "
+        "{tensor} is not a leaf, and an optimizer only updates leaves.",
+        "Pass the leaves. torch.ones(2, requires_grad=True).to(d) loses the leaf: convert first, then call "
         ".requires_grad_().",
         "tensor",
         "forward",
     ),
     Advice(
         "cannot resize variables that require grad",
-        "{tensor} requires grad, and a graph may still need its memory as it is.",
-        "Make a new tensor, as by slicing or torch.nn.functional.pad, or resize t.detach().",
+        "{tensor} requires grad, and a graph may still need its memory unchanged.",
+        "Create a new tensor, for example by slicing or with torch.nn.functional.pad, or resize t.detach().",
         "tensor",
         "forward",
     ),
     Advice(
         errors.NO_DUAL_LEVEL,
-        "A tangent was given to a tensor while no level of forward mode was open.",
-        "Write it inside `with torch.autograd.forward_ad.dual_level():`, with what follows from it.",
+        "A tangent was given to a tensor outside dual_level().",
+        "Move this line, and those that use its result, inside `with torch.autograd.forward_ad.dual_level():`.",
         phase="forward",
     ),
     Advice(
         errors.DUAL_SIZE,
-        "A tangent has another shape than the tensor that it belongs to.",
-        "A tangent says for each number how it moves: give one, or let jvp return one, of the same shape.",
+        "The shape of a tangent differs from its tensor's.",
+        "A tangent has one entry for each number of its tensor. Pass one of the same shape, or have jvp return one.",
         phase="forward",
     ),
     Advice(
         errors.DUAL_KIND,
-        "A tangent, and the tensor that it belongs to, have to be of a kind of numbers that can move a little.",
-        "Convert both first, as in t.to(torch.float32).",
+        "A tangent and its tensor must have a floating-point or complex dtype.",
+        "Convert both first, for example with t.to(torch.float32).",
         phase="forward",
     ),
     Advice(
         "in strict mode",
-        "The function's result does not depend on an input in a way that can be differentiated, which strict=True "
-        "refuses.",
-        "Look for detach(), no_grad() and .item() inside of the function, or leave strict=True away, and get zeros.",
+        "The function's result has no differentiable path to one of its inputs, which strict=True does not allow.",
+        "Look for detach(), no_grad() and .item() in the function, or leave out strict=True to get zeros.",
         phase="forward",
     ),
     Advice(
         errors.DUAL_NESTED,
-        "A level of forward mode was opened inside of another.",
-        "Use torch.func.jvp, which nests, or one level alone.",
+        "dual_level() was entered inside another dual_level().",
+        "Use torch.func.jvp, which nests, or a single level.",
         phase="forward",
     ),
     Advice(
         errors.DETACH_VIEW,
-        "{tensor} is a view, which detach_() cannot cut off from its base.",
+        "{tensor} is a view, and detach_() cannot cut a view off from its base.",
         "Use t = t.detach().",
         "tensor",
         "forward",
@@ -432,8 +435,8 @@ ADVICE = (
     *(
         Advice(
             sentence,
-            "In the place of this operation, which wrote into what it was given, the slope cannot be known afterwards: "
-            "a negative slope mixes up both signs.",
+            "This in-place operation overwrote its input. With a negative slope, the sign of the input can no longer"
+            " be recovered from the result.",
             "Call it without `inplace=True` and without the underscore, or with a slope that is not negative.",
         )
         for sentence in errors.IN_PLACE_SLOPE.values()
@@ -441,32 +444,32 @@ ADVICE = (
     *(
         Advice(
             sentence,
-            "{called}, which checkpoint runs again in backward, did something else than in forward: {differs}.",
-            "All that {called} reads besides its arguments must be as it was in forward: counters, flags, train() and "
-            "eval(), what it draws at random. A backward that reads ctx.saved_tensors twice does this, too.",
+            "{called} did something different when checkpoint ran it again in backward: {differs}.",
+            "Everything that {called} reads besides its arguments must be the same as in forward: counters, flags, "
+            "train() and eval(), random numbers. Reading ctx.saved_tensors twice in backward causes this too.",
         )
         for sentence in (errors.CHECKPOINT_OTHERS, errors.CHECKPOINT_FEWER, errors.CHECKPOINT_MORE)
     ),
     Advice(
         errors.CHECKPOINT_READ_TWICE,
-        "A tensor inside of {called}, which checkpoint runs again in backward, was taken twice: a backward read "
+        "A tensor inside {called}, which checkpoint runs again in backward, was used twice: backward read "
         "ctx.saved_tensors a second time.",
-        "Read ctx.saved_tensors once in a backward, and keep the result in variables.",
+        "Read ctx.saved_tensors once in each backward, and keep the result in variables.",
     ),
     Advice(
         errors.CHECKPOINT_INPUTS,
-        "A checkpoint with use_reentrant=True runs a backward of its own to all leaves, and cannot be asked for the "
-        "gradients of some inputs.",
+        "A checkpoint with use_reentrant=True runs its own backward pass to all leaves, so it cannot compute the "
+        "gradients of selected inputs.",
         "Pass use_reentrant=False to checkpoint(), or call backward() without `inputs`, and read .grad.",
     ),
     Advice(
         errors.CHECKPOINT_NOTHING,
-        "{called} ran again for a checkpoint with use_reentrant=True, and nothing that it returned requires grad.",
-        "Look for detach(), no_grad() or frozen weights inside of it, or pass use_reentrant=False to checkpoint().",
+        "{called} ran again for a checkpoint with use_reentrant=True, and none of its results requires grad.",
+        "Look for detach(), no_grad() or frozen weights in it, or pass use_reentrant=False to checkpoint().",
     ),
     Advice(
         errors.ANOMALY_NAN,
-        "{node} received a gradient and made nan of it: anomaly mode stops at the first.",
-        "Look at the values it saved: 0 / 0, log or sqrt of zero, or infinity minus infinity.",
+        "{node} turned a valid gradient into nan. Anomaly mode stops at the first one.",
+        "Check its saved values for 0 / 0, log or sqrt of zero, or infinity minus infinity.",
     ),
 )

@@ -8,14 +8,14 @@ from .advice import Advice
 _PACKING = (
     (
         "A saved tensor pack hook is modifying its input in place",
-        "A pack hook wrote into the tensor that it was given, which the program itself still uses.",
+        "A pack hook wrote into its argument, a tensor that the program still uses.",
         "Work on a copy inside the pack hook: t.clone().",
     ),
     (
         errors.FUNC_SAVED_HOOKS,
-        "grad, vjp, jacrev and hessian of torch.func refuse saved-tensor hooks: those of saved_tensors_hooks, of "
-        "save_on_cpu, and of checkpoint(use_reentrant=False).",
-        "Leave these out of the function that is transformed and of what surrounds the transform, or call "
+        "grad, vjp, jacrev and hessian of torch.func do not work with saved-tensor hooks, which saved_tensors_hooks,"
+        " save_on_cpu and checkpoint(use_reentrant=False) use.",
+        "Remove them from the transformed function and from the code around the transform, or call "
         "torch.autograd.grad instead.",
     ),
     (
@@ -30,7 +30,7 @@ _PACKING = (
     ),
     (
         "Calling register_hooks on a saved tensor with value None",
-        "The operation saved None in this place: there is nothing to pack.",
+        "The operation saved None here, so there is nothing to pack.",
         "Skip the saved tensors whose `data` is None.",
     ),
     (
@@ -71,7 +71,7 @@ _FUNCTIONS = (
     ),
     (
         "An input that has been returned as-is as output is being saved for backward",
-        "forward returns an input as it is, and setup_context saves that input: the two cannot be told apart.",
+        "forward returns an input unchanged, and setup_context saves that input: autograd cannot distinguish the two.",
         "Return x.view_as(x) in forward, or write forward with ctx and save there.",
     ),
     *(
@@ -100,16 +100,16 @@ _FUNCTIONS = (
     *(
         (
             sentence,
-            "forward returns a view of its input, and jvp has to return the same view of the tangent.",
-            "Return in jvp what forward does to the input, as in tangent.view(-1), or return a clone in forward.",
+            "forward returns a view of its input, so jvp must return the same view of the tangent.",
+            "Apply the same view in jvp, for example tangent.view(-1), or return a clone in forward.",
         )
         for sentence in ("but the jvp is not returning a view", "jvp is not returning a view of the given grad input")
     ),
     *(
         (
             sentence,
-            "forward writes into its input in place, and jvp has to write into the tangent of it in place, too.",
-            "Write the tangent in jvp and return it: tangent.mul_(2); return tangent.",
+            "forward modifies its input in place, so jvp must modify the tangent in place too.",
+            "Modify the tangent in jvp and return it: tangent.mul_(2); return tangent.",
         )
         for sentence in (
             "is not modifying the forward mode gradients inplace",
@@ -119,8 +119,8 @@ _FUNCTIONS = (
     *(
         (
             sentence,
-            "The vmap method of a Function has to return two things: the output, and the dimension of the output that "
-            "is the batch.",
+            "The vmap method of a Function must return two things: the output, and which dimension of the output is "
+            "the batch.",
             "Return (output, out_dims): (y, 0) for one output, ((y, z), (0, 0)) for two, None for what has no batch.",
         )
         for sentence in (
@@ -130,7 +130,7 @@ _FUNCTIONS = (
     ),
     (
         "Run vmap on autograd.Function with kwarg-only Tensor args",
-        "vmap came to a Function that was given a tensor by name.",
+        "vmap reached a Function that was given a tensor by keyword.",
         "Pass it by position: Name.apply(x, scale), not Name.apply(x, scale=scale).",
     ),
 )
@@ -150,8 +150,8 @@ _MAPPED = (
     *(
         (
             sentence,
-            "in_dims does not fit the inputs of the function.",
-            "Write one number for all inputs, or a tuple with a number or None for each: vmap(f, in_dims=(0, None)).",
+            "in_dims does not match the inputs of the function.",
+            "Pass one number for all inputs, or a tuple with a number or None for each: vmap(f, in_dims=(0, None)).",
         )
         for sentence in (
             "in_dims is not compatible with the structure of `inputs`",
@@ -167,8 +167,8 @@ _MAPPED = (
     ),
     (
         "(<inputs>): got no inputs",
-        "vmap calls the function once for each row of its inputs, and there is no input.",
-        "Pass the tensor whose rows the function is for.",
+        "vmap calls the function once for each row of its inputs, but there is no input.",
+        "Pass the tensor whose rows the function should process.",
     ),
     (
         "must only return Tensors, got type",
@@ -178,13 +178,13 @@ _MAPPED = (
     (
         "can not return a BatchedTensor when out_dim is None",
         "out_dims is None, which says that the output is the same for every row, but it depends on the row.",
-        "Leave out out_dims, or name the dimension of the output that is to be the batch.",
+        "Leave out out_dims, or give the dimension of the output that should be the batch.",
     ),
     *(
         (
             sentence,
-            "out_dims does not fit what the function returns.",
-            "Write one number for all outputs, or a tuple with a number or None for each.",
+            "out_dims does not match the outputs of the function.",
+            "Pass one number for all outputs, or a tuple with a number or None for each.",
         )
         for sentence in (
             "out_dims is not compatible with the structure of `outputs`",
@@ -193,8 +193,8 @@ _MAPPED = (
     ),
     (
         "We do not support batching operators that can support dynamic shape",
-        "The size of what this operation returns depends on the values, and could differ between the rows of vmap.",
-        "Use a mask, as in torch.where(condition, x, 0), which keeps the size, or a loop over the rows.",
+        "The size of the result depends on the values, so it could differ between the rows of vmap.",
+        "Use a mask, which keeps the size: torch.where(condition, x, 0). Or loop over the rows.",
     ),
     (
         errors.VMAP_DATA,
@@ -203,20 +203,21 @@ _MAPPED = (
     ),
     (
         "there exists a Tensor `other` in extra_args that has more elements than `self`",
-        "A tensor that is the same for every row of vmap is written with values that differ between the rows.",
-        "Make the tensor from a mapped input, as in x.new_zeros(n) or torch.zeros_like(x), or compute a new one.",
+        "The function writes values that differ between the rows of vmap into a tensor that all rows share.",
+        "Create the tensor from a mapped input, for example with x.new_zeros(n) or torch.zeros_like(x), or compute a"
+        " new one.",
     ),
 )
 _TRANSFORMS = (
     (
         "Thing passed to transform API must be Tensor",
-        "A transform was given a number or another thing to differentiate by: it takes tensors.",
-        "Convert it first, as in torch.tensor(3.0).",
+        "A transform differentiates with respect to tensors, but it was given something else, such as a number.",
+        "Convert it first, for example with torch.tensor(3.0).",
     ),
     *(
         (
             sentence,
-            "argnums does not name arguments of the function.",
+            "argnums does not match the arguments of the function.",
             "Count the positional arguments from 0: argnums=0 for the first, argnums=(0, 1) for the first two.",
         )
         for sentence in (
@@ -234,18 +235,19 @@ _TRANSFORMS = (
     ),
     (
         "that would mutate a captured Tensor",
-        "The function writes into a tensor that was made outside it, and the transform cannot follow that write.",
+        "The function writes into a tensor that was created outside it, and the transform cannot track that write.",
         "Pass the tensor as an argument and return its new value, or compute a new tensor.",
     ),
     (
         "attempting to call Tensor.requires_grad_()",
         "requires_grad_() was called inside a function that a transform differentiates.",
-        "Leave out the call: a transform differentiates by the arguments that argnums names. Pass the tensor as one.",
+        "Remove the call. A transform differentiates with respect to the arguments that argnums selects, so pass the"
+        " tensor as one of them.",
     ),
     *(
         (
             sentence,
-            "jvp takes the inputs and their tangents as two tuples of tensors that match.",
+            "jvp takes the inputs and their tangents as two matching tuples of tensors.",
             "Write jvp(f, (x,), (tangent,)), with one tangent for each input.",
         )
         for sentence in (
@@ -269,20 +271,20 @@ _TRANSFORMS = (
     ),
     (
         "All outputs of f must be floating-point or complex",
-        "The function returns whole numbers or truth values, which have no slope.",
+        "The function returns integers or booleans, which have no slope.",
         "Return floating-point numbers, and look for .long(), .int(), argmax() and comparisons inside the function.",
     ),
     (
         "Expected pytree structure of cotangents to be the same",
-        "The gradient that was given to the function from vjp is not built as the output is.",
+        "The gradient that was given to the function from vjp does not have the structure of the output.",
         "Pass one tensor for each output, in the same tuple, list or dictionary.",
     ),
     *(
         (
             sentence,
-            "v, the vector that is multiplied with, does not fit the inputs or outputs of the function.",
-            "Pass a tensor of the same shape for each input (jvp, hvp, vhp) or output (vjp); v may be left out for one "
-            "number only.",
+            "v, the vector to multiply with, does not match the inputs or outputs of the function.",
+            "Pass a tensor of the same shape for each input (jvp, hvp, vhp) or output (vjp). v may be left out only "
+            "for a single number.",
         )
         for sentence in (
             "The vector v can only be None if",
@@ -294,14 +296,14 @@ _TRANSFORMS = (
     *(
         (
             sentence,
-            "The function has to return one number: a gradient and a Hessian are those of one number.",
-            "Make one number of it, as in lambda x: f(x).sum(), or use jacobian.",
+            "The function must return one number: gradients and Hessians are defined for a single number.",
+            "Reduce it to one number, for example with lambda x: f(x).sum(), or use jacobian.",
         )
         for sentence in ("given to {} should contain a single element", "given to {} should return a single Tensor")
     ),
     (
         errors.FUNCTIONAL_STRATEGY,
-        "strategy says how the Jacobian is computed, and there are two ways.",
+        "strategy selects how the Jacobian is computed: in reverse mode or in forward mode.",
         'Pass strategy="reverse-mode", or "forward-mode" together with vectorize=True.',
     ),
     (
@@ -312,7 +314,7 @@ _TRANSFORMS = (
     *(
         (
             sentence,
-            "A level of forward mode was left that is not open, or is not the last that was opened.",
+            "A forward-mode level was exited that is not open, or is not the innermost one.",
             "Use `with torch.autograd.forward_ad.dual_level():`, which leaves its own level.",
         )
         for sentence in ("Dual level must be a positive number", "Trying to exit a forward AD level")
@@ -327,7 +329,7 @@ _TENSORS = (
     *(
         (
             sentence,
-            "{tensor}.data was assigned something that cannot be the data of {tensor}.",
+            "{tensor}.data was assigned a value that cannot be its data.",
             "Assign a tensor of floating-point numbers; for new values write {name}.copy_(values) under no_grad().",
         )
         for sentence in (
@@ -338,8 +340,8 @@ _TENSORS = (
     ),
     (
         "Inference tensors do not track version counter",
-        "{tensor} was made in inference mode, and such a tensor does not count the writes into it.",
-        "Make a clone of it outside inference mode, as in t.clone().",
+        "{tensor} was created in inference mode, and such a tensor does not count in-place writes.",
+        "Clone it outside inference mode with t.clone().",
     ),
 )
 _BACKWARD = (
@@ -350,18 +352,18 @@ _BACKWARD = (
     ),
     (
         "Implementing both 'backward' and 'vjp' for a custom Function is not allowed",
-        "{node} has both a backward and a vjp, which are two names for one rule.",
+        "{node} defines both backward and vjp, two names for one rule.",
         "Keep one of the two.",
     ),
     (
         "can't replace a None gradient with a non-None value",
-        "A hook{hook} returned a gradient where there was None: no gradient comes to that place.",
-        "Return None where the hook is given None, or None alone to leave everything as it is.",
+        "A hook{hook} returned a gradient in place of None: no gradient arrives there.",
+        "Return None wherever the hook is given None, or just None to leave everything unchanged.",
     ),
     (
         "Backward pre hook returned an invalid number of grad_output",
         "A hook{hook} returned more or fewer gradients than it was given.",
-        "Return one for each that it was given, or None to leave all as they are.",
+        "Return one for each gradient it was given, or None to leave them all unchanged.",
     ),
     (
         "Tensor post accumulate grad hooks should return None",
@@ -370,9 +372,9 @@ _BACKWARD = (
     ),
     (
         "Backward is not reentrant",
-        "backward gave different numbers when it ran again with the same values.",
-        "Look for random numbers, counters and writes in place inside backward; pass nondet_tol=... to gradcheck where "
-        "small differences are expected.",
+        "backward returned different numbers when it ran again with the same values.",
+        "Look for random numbers, counters and in-place writes in backward. If small differences are expected, pass "
+        "nondet_tol=... to gradcheck.",
     ),
     (
         "While computing batched gradients, got",
@@ -384,7 +386,7 @@ _BACKWARD = (
         (
             sentence,
             "gradcheck called backward with None for an output that was not used, and backward did not expect that.",
-            "Let set_materialize_grads(True) stay, which gives zeros, or test each gradient for None; or pass "
+            "Keep set_materialize_grads(True), which passes zeros, or test each gradient for None. Or pass "
             "check_undefined_grad=False.",
         )
         for sentence in (

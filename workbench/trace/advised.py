@@ -17,56 +17,56 @@ _HOOK = re.compile(r"^hook '<?([^'>]+)>?'")
 OWN = Advice(
     "",
     "The error comes out of the backward of {node}.",
-    'Look at the line of yours that raised it: record(lines=True) and show("function") play it line by line.',
+    'Find the line of your code that raised it: record(lines=True) and show("function") replay it line by line.',
 )
 # The same where its lines were recorded.
-OWN_LINES = Advice("", OWN.means, 'Look at the line of yours that raised it: show("function") plays what led there.')
+OWN_LINES = Advice("", OWN.means, 'Find the line of your code that raised it: show("function") replays what led there.')
 # By what a function of the user's was called for, where that raised an error of its own.
 CALLED = {
     "hook": Advice(
         "",
-        "{called} raised this, a hook or callback of yours that backward had called. The node is not to blame.",
-        "Look at {called}: at what it was given, and what it does with that.",
+        "Your hook or callback {called} raised this when backward called it. The node is not to blame.",
+        "Check the arguments of {called}, and what it does with them.",
     ),
     "module": Advice(
         "",
-        "{called} raised this, a hook of yours that the call of a module had called; not the module's forward.",
-        "Look at {called}: at what it was given, and what it does with that.",
+        "Your module hook {called} raised this, not the module's forward.",
+        "Check the arguments of {called}, and what it does with them.",
         phase="forward",
     ),
     "pack": Advice(
         "",
-        "{called} raised this, the pack hook of saved_tensors_hooks: it is called with each tensor that an operation "
-        "saves. The operation is not to blame.",
-        "Look at {called}: at the tensor that it was given, and what it does with that.",
+        "{called}, the pack hook of saved_tensors_hooks, raised this. It is called with each tensor that an "
+        "operation saves. The operation is not to blame.",
+        "Check the tensor that {called} was given, and what it does with it.",
         phase="forward",
     ),
     "again": Advice(
         "",
-        "{called} raised this in backward, where checkpoint runs it again: in forward it had not.",
+        "{called} raised this in backward, where checkpoint runs it again. It did not in forward.",
         "Look at what {called} reads besides its arguments, and what has changed there since forward.",
     ),
     # Of a `.grad` that is None where Python wants a tensor; what is called is the tensor's name.
     "no gradient": Advice(
         "",
-        "{called}.grad is None: no backward has brought {called} a gradient, or it was cleared since, as zero_grad() "
-        "does.",
-        "Call backward() before this line, on a loss that is computed from {called}: why({called}) names what cuts it "
-        "off.",
+        "{called}.grad is None: no backward pass has reached {called}, or its gradient was cleared since, for "
+        "example by zero_grad().",
+        "Call backward() before this line, on a loss that is computed from {called}. why({called}) shows what cuts "
+        "the path.",
         phase="forward",
     ),
     "no gradient of a result": Advice(
         "",
-        "{called}.grad is None: {called} was computed, and backward keeps the gradients of leaves only. A line like "
-        "{called} = {called} - step makes a new tensor, which is no leaf.",
-        "Update the leaf in its place, with torch.no_grad(): {called} -= lr * {called}.grad. If the gradient of a "
-        "result is to be looked at, call {called}.retain_grad() before backward().",
+        "{called}.grad is None: {called} is not a leaf, and backward only stores gradients in leaves. A line like "
+        "{called} = {called} - step creates a new tensor, which is not a leaf.",
+        "Update the leaf in place: with torch.no_grad(): {called} -= lr * {called}.grad. To see the gradient of a "
+        "result, call {called}.retain_grad() before backward().",
         phase="forward",
     ),
     "no gradient required": Advice(
         "",
         "{called}.grad is None: {called} does not require grad.",
-        "Make it with requires_grad=True, or call {called}.requires_grad_(), before it is used.",
+        "Create it with requires_grad=True, or call {called}.requires_grad_(), before it is used.",
         phase="forward",
     ),
     # Of an error that isn't autograd's; what is called is the layer, the expression or the function, with shapes.
@@ -174,42 +174,42 @@ CALLED = {
     # What autograd's own code refused, by the place that did.
     "forward's arguments": Advice(
         "",
-        "forward, setup_context, jvp or vmap of a Function cannot be called with what it was given.",
-        "forward takes ctx, and then the arguments of apply, by position; without ctx where setup_context(ctx, inputs, "
-        "output) is overridden. jvp takes ctx and the tangents, vmap takes info, in_dims and the arguments.",
+        "forward, setup_context, jvp or vmap of a Function does not accept the arguments it was given.",
+        "forward takes ctx and then the arguments of apply, by position. If setup_context(ctx, inputs, output) is "
+        "overridden, it takes no ctx. jvp takes ctx and the tangents; vmap takes info, in_dims and the arguments.",
         phase="forward",
     ),
     "backward's arguments": Advice(
         "",
-        "backward of {node} cannot be called with what it was given: ctx, and one gradient for each tensor that "
-        "forward returned.",
+        "backward of {node} does not accept its arguments: ctx, and one gradient for each tensor that forward "
+        "returned.",
         "Write `backward(ctx, grad_output)` as a static method, with one more argument for each further output.",
     ),
     "no hooks": Advice(
         "",
         "saved_tensors_hooks() was used inside disable_saved_tensors_hooks(), or the other way round. The error "
-        "message is the one that disable_saved_tensors_hooks() was given.",
+        "message is the one passed to disable_saved_tensors_hooks().",
         "Leave out one of the two: hooks such as those of save_on_cpu() and checkpoint() need to be allowed there.",
         phase="forward",
     ),
     "hook's result": Advice(
         "",
-        "A backward hook of a module returned something else than it may: a tuple of gradients, a tensor or None.",
-        "Look at what it returns: without a `return` it is None, which leaves the gradient as it is.",
+        "A module backward hook returned the wrong type. It may return a tuple of gradients, a tensor or None.",
+        "Check what it returns. Without a `return` it is None, which leaves the gradient unchanged.",
     ),
     "refused": Advice(
         "",
-        "Autograd itself refused this call: an argument is not what it takes.",
-        "Compare the arguments on that line with the error message, and with the help of the function.",
+        "Autograd itself rejected this call: an argument is not valid.",
+        "Compare the arguments on that line with the error message and with the function's documentation.",
         phase="forward",
     ),
 }
 _UNKNOWN_NODE = Advice(
     "",
-    "A node of the graph raised this as backward ran it; the error does not say which.",
-    "Run it inside of record(), which knows the node, and the line that made it.",
+    "A node of the graph raised this in backward. The error does not name the node.",
+    "Run the program inside record(), which shows the node and the line that created it.",
 )
-OTHER = Advice("", "The engine refused this.", "The words of the error say what it needs.", "tensor", "forward")
+OTHER = Advice("", "The engine rejected this.", "The error message says what it needs.", "tensor", "forward")
 
 
 def known_error(words: str) -> Advice | None:

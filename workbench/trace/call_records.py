@@ -100,10 +100,10 @@ class HookRan(Record):
         at = frame.told(self.node)
         what = {"tensor": f"on {who}", "before": f"of {at}", "after": f"of {at}"}.get(kind, f"of {who}")
         if kind == "retained":
-            return f"{who}.grad keeps {after}"
+            return f"{who}.grad retains {after}"
         got = f"{who}'s grad " if kind == "accumulated" else ""
         if self.changed:
-            return f"{self.hook.title} {what} made {got}{before} into {after}"
+            return f"{self.hook.title} {what} changed {got}{before} to {after}"
         return f"{self.hook.title} {what} saw {got}{before}"
 
 
@@ -211,7 +211,7 @@ class LevelLeft(Building):
 
     def sentence(self, frame: Frame) -> str:
         """That it is over."""
-        return f"{frame.levels[self.level].title} is over"
+        return f"{frame.levels[self.level].title} ends"
 
 
 def outputs_of(event: Record) -> tuple[str, ...]:
@@ -248,4 +248,4 @@ class OperationsUnseen(Building):
     def sentence(self, frame: Frame) -> str:
         """How many."""
         several = f"{self.count:,} operations run" if self.count > 1 else "1 operation runs"
-        return f"{several} inside of {self.transform}, which cannot be seen there"
+        return f"{several} inside {self.transform}, where the recording can't see them"

@@ -194,7 +194,7 @@ def _around(path: tuple[Part, ...]) -> str:
     for loop, turn in pairwise(path):
         if turn.kind == "round":
             found = re.match(r"for \(?([a-zA-Z]\w+)\b", loop.title)
-            word = found[1] if found and found[1] != "step" else "round"
+            word = found[1] if found and found[1] != "step" else "iteration"
             rounds.append(f"{word} {turn.number:,}")
     return ", ".join(rounds)
 
@@ -729,7 +729,7 @@ class Differences:
         sources: list[str] = []
         for side, state in ((self.first, ours), (self.second, theirs)):
             edges = [(edge.target, edge.output_nr) for edge in state.made.edges if edge.target is not None]
-            sources.append(series([side.frame.output(id, nr) for id, nr in edges]) or "constants alone")
+            sources.append(series([side.frame.output(id, nr) for id, nr in edges]) or "only constants")
         return sources[0], sources[1]
 
     def _kept(self, one: str, two: str, name: str) -> Iterator[TraceDifference]:
@@ -739,19 +739,21 @@ class Differences:
             for side, each in ((self.first, ours), (self.second, theirs))
         ]
         if kept[0] != kept[1]:
-            yield TraceDifference("saved", f"{name} keeps {kept[0]} for backward, in the second {kept[1]}", one, two)
+            yield TraceDifference("saved", f"{name} saves {kept[0]}, in the second {kept[1]}", one, two)
         else:
             for saved, mine, other in zip(ours.made.saved, ours.saved, theirs.saved, strict=False):
                 if mine is not None and other is not None:
                     unlike = _unlike(mine, other)
                 else:
-                    whose = ["what a hook made of it" if each is None else said(each) for each in (mine, other)]
+                    whose = ["the result of a hook" if each is None else said(each) for each in (mine, other)]
                     unlike = "" if mine is other else ", in the second ".join(whose)
                 if unlike:
-                    yield TraceDifference("saved", f"{name} keeps as {saved.name} {unlike}", one, two)
+                    yield TraceDifference("saved", f"{name} saves as {saved.name} {unlike}", one, two)
         if ours.freed != theirs.freed and ours.made.saved and theirs.made.saved:
-            what = ["is freed" if each.freed else "is still there" for each in (ours, theirs)]
-            yield TraceDifference("saved", f"What {name} keeps {what[0]}, in the second it {what[1]}", one, two)
+            what = ["are freed" if each.freed else "are held" for each in (ours, theirs)]
+            yield TraceDifference(
+                "saved", f"The saved tensors of {name} {what[0]}, in the second they {what[1]}", one, two
+            )
 
     def _order(self) -> Iterator[TraceDifference]:
         ours = [id for id in self.first.runs if id in self.pairs]
@@ -786,5 +788,5 @@ def _unlike(one: Value | None, two: Value | None) -> str:
     if np.allclose(parts[0], parts[1], rtol=close, atol=least, equal_nan=True):
         return ""
     told = said(one), said(two)
-    apart = f" (apart by {one.norm and abs(parts[0] - parts[1]).max():.2g})" if told[0] == told[1] else ""
+    apart = f" (they differ by {one.norm and abs(parts[0] - parts[1]).max():.2g})" if told[0] == told[1] else ""
     return f"{told[0]}, in the second {told[1]}{apart}"

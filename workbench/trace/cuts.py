@@ -57,7 +57,7 @@ _INSTEAD = {
 def instead(word: str) -> str:
     """What to do about a cut, as the beginning of a sentence."""
     if is_dtype(word):
-        return "Compute with the numbers that it was given"
+        return "Compute with its input instead"
     return _INSTEAD.get(word, f"Remove the `{'.data' if word == 'data' else word}`")
 
 

@@ -46,21 +46,21 @@ def played(told: Iterable[Any], parts: PartsRead) -> list[Record]:
 def _check_before(event: Record, frame: Frame) -> None:
     """Whether the event can happen in this frame; a ValueError says why not."""
     if isinstance(event, MethodCalled) and event.method not in METHODS:
-        raise ValueError(f"is of the unknown method {event.method!r}")
+        raise ValueError(f"has the unknown method {event.method!r}")
     if isinstance(event, NodeCreated) and event.node in frame.nodes:
-        raise ValueError(f"makes {event.node!r} again")
+        raise ValueError(f"creates {event.node!r} a second time")
     if isinstance(event, LevelEntered) and event.level in frame.levels:
-        raise ValueError(f"enters {event.level!r} again")
+        raise ValueError(f"enters {event.level!r} a second time")
     if isinstance(event, OperationRan) and not event.outputs:
-        raise ValueError("computes nothing")
+        raise ValueError("has no outputs")
     if isinstance(event, TangentPushed) and not event.operands:
-        raise ValueError("pushes no tangent")
+        raise ValueError("has no operands")
 
 
 def _check_after(event: Record, frame: Frame) -> None:
     """Whether what the event has made of the frame can be drawn."""
     if len(frame.stack) > _DEEPEST:
-        raise ValueError(f"enters more than {_DEEPEST} levels inside each other")
+        raise ValueError(f"nests more than {_DEEPEST} levels")
     _check_kinds(event, frame)
     for seen in getattr(event, "tensors", ()):
         _check_below(seen.below, frame)
@@ -72,7 +72,7 @@ def _check_kinds(event: Record, frame: Frame) -> None:
     if isinstance(event, NodeCreated) and event.node in frame.tensors:
         both.add(event.node)
     if both:
-        raise ValueError(f"calls a node and a tensor {min(both)!r}")
+        raise ValueError(f"uses the id {min(both)!r} for a node and for a tensor")
 
 
 def _check_below(tensor: str | None, frame: Frame) -> None:
@@ -80,9 +80,9 @@ def _check_below(tensor: str | None, frame: Frame) -> None:
     seen: set[str] = set()
     while tensor is not None:
         if tensor in seen:
-            raise ValueError(f"has {tensor!r} stand below itself")
+            raise ValueError(f"puts {tensor!r} below itself")
         if len(seen) > _DEEPEST:
-            raise ValueError(f"has {tensor!r} stand below more than {_DEEPEST} others")
+            raise ValueError(f"puts {tensor!r} below more than {_DEEPEST} others")
         seen.add(tensor)
         tensor = frame.tensors[tensor].below
 
@@ -95,7 +95,7 @@ def _check_above(events: Sequence[Record]) -> None:
         seen, made = set[str](), event.op if isinstance(event, OperationRan) else ""
         while made in outputs and made not in settled:
             if made in seen:
-                raise ValueError(f"Event {number} of this trace has {made!r} stand below itself.")
+                raise ValueError(f"Event {number} of this trace puts {made!r} below itself.")
             seen.add(made)
             made = next((higher[output] for output in outputs[made] if output in higher), "")
         settled |= seen

@@ -85,7 +85,7 @@ class Fitting:
         """Have the frame be as the events so far have left it."""
         self._again -= len(self._told)
         if self._again < 0:
-            raise ValueError("cannot have happened after those before it")
+            raise ValueError("is inconsistent with the events before it")
         self.frame = Frame(follows=False)
         for each in self._told:
             each.apply(self.frame)

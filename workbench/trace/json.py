@@ -47,8 +47,9 @@ def to_bytes(events: Sequence[Record]) -> bytes:
     content = to_text(events).encode()
     if len(events) > _MOST_EVENTS or len(content) > _MOST_BYTES:
         raise ValueError(
-            f"This trace has {len(events):,} events in {len(content):,} bytes, and a file may have {_MOST_EVENTS:,} in "
-            f"{_MOST_BYTES:,}: record fewer with `last`, or fewer values of each array with `limit`."
+            f"This trace has {len(events):,} events in {len(content):,} bytes, but a file may have at most "
+            f"{_MOST_EVENTS:,} in {_MOST_BYTES:,}. Record fewer events with `last`, or fewer values per array with "
+            "`limit`."
         )
     return gzip.compress(content, 6, mtime=0) if len(content) > _LARGE else content
 
@@ -59,7 +60,7 @@ def from_file(path: str | PathLike[str]) -> list[Record]:
         try:
             data = json.loads(_text_of(path), object_hook=_at_once)
         except (ValueError, RecursionError, zlib.error) as error:
-            raise ValueError(f"{brief(str(path))} is not a whole JSON file: {brief(str(error))}.") from None
+            raise ValueError(f"{brief(str(path))} isn't a trace saved by the workbench: {brief(str(error))}.") from None
         return from_dict(data)
 
 
@@ -71,9 +72,9 @@ def _text_of(path: str | PathLike[str]) -> str:
         unpacking = zlib.decompressobj(wbits=31)
         content = unpacking.decompress(content, _MOST_BYTES + 1)
         if not unpacking.eof and len(content) <= _MOST_BYTES:
-            raise ValueError("it ends too early")
+            raise ValueError("the file ends too early")
     if len(content) > _MOST_BYTES:
-        raise ValueError(f"it has more than {_MOST_BYTES:,} bytes, and no more are read")
+        raise ValueError(f"it has more than {_MOST_BYTES:,} bytes, the maximum")
     return content.decode("utf-8-sig")  # some editors begin a file with a mark
 
 
@@ -88,16 +89,16 @@ def _at_once(data: dict[str, Any]) -> Any:
 def from_dict(data: Any) -> list[Record]:
     """The events of a trace as JSON's own types; a ValueError says what is wrong with it."""
     if data.__class__ is not dict or data.get("format") != FORMAT:
-        raise ValueError(f"This is no trace: its format is not {FORMAT!r}.")
+        raise ValueError(f"This isn't a trace: its format isn't {FORMAT!r}.")
     version = data.get("version")
     if version.__class__ is int and version == _SHORTENED:
         raise ValueError(
-            f"This trace is of version {_SHORTENED}, which is read no more: record the program and save it again."
+            f"This trace has version {_SHORTENED}, which is no longer supported. Record the program and save it again."
         )
     if version.__class__ is not int or version != VERSION:
-        raise ValueError(f"This trace is of version {brief(repr(version))}; this workbench reads version {VERSION}.")
+        raise ValueError(f"This trace has version {brief(repr(version))}, but this workbench reads version {VERSION}.")
     if data.get("events").__class__ is not list:
         raise ValueError("This trace has no list of events.")
     if len(data["events"]) > _MOST_EVENTS:
-        raise ValueError(f"This trace has {len(data['events']):,} events, and at most {_MOST_EVENTS:,} are read.")
+        raise ValueError(f"This trace has {len(data['events']):,} events, but at most {_MOST_EVENTS:,} are read.")
     return played(data["events"], PartsRead(data.get("parts", [])))

@@ -83,9 +83,9 @@ def decode(data: Any) -> Record:
     """The record that a dict tells of, but for its path; a ValueError says what is wrong with it."""
     kind = data.get("kind") if data.__class__ is dict else None
     if kind.__class__ is not str:
-        raise ValueError("is no object with a kind")
+        raise ValueError("isn't an object with a kind")
     if kind not in RECORDS:
-        raise ValueError(f"is of the unknown kind {kind!r}")
+        raise ValueError(f"has the unknown kind {kind!r}")
     try:
         made: Record = _reader(RECORDS[kind], kind)(data)
     except _Wrong as wrong:
@@ -136,7 +136,7 @@ def _text(most: int, others: frozenset[type]) -> Callable[[Any], Any]:
         if data.__class__ in others:
             return data
         if data.__class__ is str:
-            raise _Wrong("", f" of {len(data):,} characters, and at most {most:,} are read")
+            raise _Wrong("", f" of {len(data):,} characters, but at most {most:,} are read")
         raise _Wrong
 
     return text
@@ -151,7 +151,7 @@ def _several(each: Callable[[Any], Any], name: str, others: frozenset[type]) -> 
         if name == "values" and {*map(type, data)} <= _NUMBERS and isfinite(sum(data)):  # nearly all are
             return tuple(data)
         if name == "shape" and len(data) > _MOST_DIMENSIONS:
-            raise _Wrong("", f" of {len(data):,} items, and at most {_MOST_DIMENSIONS:,} are read")
+            raise _Wrong("", f" of {len(data):,} items, but at most {_MOST_DIMENSIONS:,} are read")
         found: list[Any] = []
         try:
             for item in data:
@@ -227,9 +227,9 @@ def _checked(*fields: Any) -> Value:
     value = Value(*fields)
     shape, norm = value.shape, value.norm
     if value.batch > len(shape):
-        raise ValueError(f"has a value of the shape {shape}")
+        raise ValueError(f"has a value of shape {shape} with {value.batch} batch dimensions")
     if value.values is None and prod(shape) >= _MOST_ELEMENTS:
-        raise ValueError("has a value of more elements than an array can have")
+        raise ValueError("has a value with more elements than an array can have")
     if max(value.zeros or 0, value.off or 0) > prod(shape):
         raise ValueError("has a value with more zeros than elements")
     if norm < 0 or (norm != norm and not value.is_known and (value.values, value.min, value.max) != (None,) * 3):

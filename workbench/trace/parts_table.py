@@ -49,26 +49,26 @@ class PartsRead:
         self._paths: list[tuple[Part, ...]] = []
         for at, row in enumerate(rows):
             if row.__class__ is not list or not 4 <= len(row) <= 7:
-                raise ValueError(f"Part {at} of this trace has not the four to seven fields of a part.")
+                raise ValueError(f"Part {at} of this trace doesn't have four to seven fields.")
             around, kind, title, number, *more = cast("list[Any]", row)
             if around is not None and not (around.__class__ is int and 0 <= around < at):
-                raise ValueError(f"Part {at} of this trace lies in no part before it.")
+                raise ValueError(f"Part {at} of this trace isn't inside an earlier part.")
             path: tuple[Part, ...] = () if around is None else self._paths[int(around)]
             if len(path) >= _DEEPEST:
-                raise ValueError(f"Part {at} of this trace lies in {_DEEPEST} others.")
+                raise ValueError(f"Part {at} of this trace is inside {_DEEPEST} others, which is too deep.")
             texts = [title, *more]
             wrong = kind not in _KINDS or any([text.__class__ is not str for text in texts])
             if wrong or max(map(len, texts)) > _LONGEST:
-                raise ValueError(f"Part {at} of this trace has a wrong kind or text.")
+                raise ValueError(f"Part {at} of this trace has an invalid kind or text.")
             if number.__class__ is not int or not 0 <= number <= _MOST:
-                raise ValueError(f"Part {at} of this trace has a wrong number.")
+                raise ValueError(f"Part {at} of this trace has an invalid number.")
             self._paths.append((*path, Part(kind, at + 1, title, number, *more)))
 
     def path(self, row: Any) -> tuple[Part, ...]:
         """The parts down to one of them."""
         if row.__class__ is not int or not 0 <= row < len(self._paths):
-            raise ValueError("speaks of an unknown part")
+            raise ValueError("refers to an unknown part")
         path = self._paths[int(row)]
         if path[-1].kind == "loop":
-            raise ValueError("lies in a loop, but in no round of it")
+            raise ValueError("is in a loop, but in none of its iterations")
         return path

@@ -314,7 +314,7 @@ def scope_title(name: str, module: str) -> str:
 def _round(frame: _Frame, loop: Loop) -> list[tuple[Any, ...]]:
     count = frame.rounds.setdefault(loop, 1)
     around = ("loop", frame.number, loop, loop.title, 0)
-    return [around, ("round", (frame.number, loop), count, f"round {count:,}", count)]
+    return [around, ("round", (frame.number, loop), count, f"iteration {count:,}", count)]
 
 
 def _runs_again(frame: _Frame) -> bool:

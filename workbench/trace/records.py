@@ -87,10 +87,10 @@ class CheckpointKept(Record):
         """What it does; several tensors of one run are told in the same words."""
         who = checkpoint_said(self.checkpoint)
         if self.again:
-            return f"{who} runs its part again" if self.repeated else f"inside of that, {who} keeps its arguments"
+            return f"{who} recomputes its part" if self.repeated else f"inside that, {who} saves its arguments"
         names = [(saved, tensor_of(saved)) for saved in self.saved]
         kept = series([as_kept(saved, frame.called(known) if known else "a tensor") for saved, known in names])
-        return f"{who.capitalize()} keeps its arguments: {kept}" if kept else ""
+        return f"{who.capitalize()} saves its arguments: {kept}" if kept else ""
 
 
 @kind_of_event
@@ -111,7 +111,7 @@ class CheckpointDropped(Record):
 
     def sentence(self, frame: Frame) -> str:
         """That a node has what it needs; the end of a checkpoint belongs to no step."""
-        return "" if self.name is None else f"{checkpoint_said(self.checkpoint)} hands out what it computed again"
+        return "" if self.name is None else f"{checkpoint_said(self.checkpoint)} returns the recomputed tensors"
 
 
 def checkpoint_said(id: str) -> str:
@@ -248,7 +248,7 @@ class NodeCreated(Building):
         gives = f"{frame.call(self.operation, self.custom, self.args)} gives {results or 'its result'}"
         level = next((frame.levels[seen.level].number for seen in made if seen.level is not None), None)
         graph = "the graph" if level is None else f"the graph of level {level}"
-        return f"{gives}; {self.name} joins {graph} and keeps {kept or 'nothing'} for backward"
+        return f"{gives}; {self.name} joins {graph} and saves {f'{kept} for backward' if kept else 'nothing'}"
 
     @classmethod
     def read(
@@ -330,8 +330,8 @@ class NodesGone(Building):
     def sentence(self, frame: Frame) -> str:
         """How many they are, or which."""
         if len(self.nodes) < 2:
-            return "" if not self.nodes else f"{frame.told(self.nodes[0])} is gone, as nothing holds it any more"
-        return f"{len(self.nodes):,} nodes are gone, as nothing holds them any more"
+            return "" if not self.nodes else f"{frame.told(self.nodes[0])} was freed: nothing references it"
+        return f"{len(self.nodes):,} nodes were freed: nothing references them"
 
     @classmethod
     def read(cls, at: Reading, nodes: tuple[int, ...]) -> NodesGone:
@@ -356,7 +356,7 @@ class EventsLetGo(Building):
 
     def sentence(self, frame: Frame) -> str:
         """How many."""
-        return f"{self.count:,} earlier event{' was' if self.count == 1 else 's were'} let go"
+        return f"{self.count:,} earlier event{' was' if self.count == 1 else 's were'} dropped"
 
 
 class Unseen(Building):
@@ -431,12 +431,12 @@ def lost_said(events: Iterable[Record]) -> str:
     was = "1 event of this recording is" if count == 1 else f"{count:,} events of this recording are"
     if count:
         it, they = ("it", "it") if count == 1 else ("them", "they")
-        said.append(f"{was} missing, and with {it} what only {they} showed")
+        said.append(f"{was} missing, and so is anything that only {they} showed")
     if unseen:
         ran = [f"{each.thread} ran {each.count:,}" for each in unseen[:3]]
         others = f" and {len(unseen) - 3:,} other threads ran more" if len(unseen) > 3 else ""
         said.append(
-            f"Backward passes that are not recorded: {', '.join(ran)}{others}. A recording follows one thread at a "
+            f"Backward passes that were not recorded: {', '.join(ran)}{others}. A recording follows one thread at a "
             "time; use workbench.record(torch) inside the function that each thread runs"
         )
     return ". ".join(said)
@@ -487,7 +487,7 @@ class TensorShown(Building):
             kind = "a leaf: gradients end here" if tensor.requires_grad else "a constant: it gets no gradient"
             return f"{tensor.name or 'This tensor'} = {said(tensor.value)} is {kind}"
         named = f"{tensor.name} = " if tensor.name else ""
-        return f"The graph that made {named}{said(tensor.value)}, from the leaves down"
+        return f"The graph of {named}{said(tensor.value)}, from the leaves down"
 
 
 @kind_of_event
@@ -542,7 +542,7 @@ class TensorWritten(Building):
         if late := frame.stale_holders(self.tensor):
             few = len(late) <= _NAMED
             who = series([frame.told(node) for node in late]) if few else f"{len(late):,} nodes"
-            written += f"; but {who} had saved it before that"
+            written += f"; but {who} saved it before that"
         if self.slices is not None:
             written += f"; {frame.output(self.slices, 0)} now comes from {frame.told(self.slices)}"
         return written
@@ -579,7 +579,7 @@ class BackwardStarted(Record):
         for root in self.roots:
             starts.append(f"{frame.output(root.node, root.output_nr)} with the gradient {said(root.seed)}")
         own = self.create_graph and not frame.levels  # a transform records for the levels below, if there are any
-        recorded = "; what it computes is recorded as a graph of its own" if own else ""
+        recorded = "; its operations are recorded as a graph of their own" if own else ""
         return f"Backward starts at {series(starts)}{recorded}"
 
     @classmethod
@@ -648,7 +648,7 @@ class NodeFinished(Record):
         told = edges if len(edges) <= _MOST_SENT else edges[:_FIRST_SENT]
         sent = [f"{said(edge.grad)} to {receiver(edge)}" for edge in told]
         sent += [f"gradients to {len(edges) - len(told)} more"] if told is not edges else []
-        return f"it sends {series(sent)}" if sent else "it sends nothing on"
+        return f"it sends {series(sent)}" if sent else "it sends nothing"
 
 
 @kind_of_event
@@ -670,7 +670,7 @@ class SavedFreed(Record):
         saved = frame.nodes[self.node].made.saved
         if saved and all(map(is_slot, saved)):
             return f"its slot{'s are' if len(saved) > 1 else ' is'} freed"
-        return "what it had saved is freed"
+        return "its saved tensors are freed"
 
 
 @kind_of_event
@@ -777,7 +777,7 @@ class BackwardFinished(Record):
 
     def sentence(self, frame: Frame) -> str:
         """That it is over."""
-        return "The backward pass is over"
+        return "Backward pass finished"
 
     @classmethod
     def read(cls, at: Reading, task: int) -> BackwardFinished:
@@ -816,7 +816,7 @@ class Failed(Record):
 
     def sentence(self, frame: Frame) -> str:
         """Who failed, and with which words."""
-        who = f"{frame.told(self.node)} fails with" if self.node is not None else "An error stops the work:"
+        who = f"{frame.told(self.node)} fails with" if self.node is not None else "The engine raises"
         return f"{who} {self.error}: {shortened(self.message, _MESSAGE)}"
 
     @classmethod

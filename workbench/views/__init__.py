@@ -104,19 +104,19 @@ def _check(view: str, options: Mapping[str, Any]) -> None:
             raise TypeError(f"View {view!r} has no option {name!r}.{near} Options: {known}.")
     against = options.get("against")
     if not isinstance(against, Timeline | None):
-        raise TypeError(f"`against` is another trace, of record() or load(), but got {type(against).__name__}.")
+        raise TypeError(f"Expected a trace from record() or load() as `against`, but got {type(against).__name__}.")
     if VIEWS[view].compares and against is None:
-        raise TypeError(f"The view {view!r} draws a trace beside another: say which, as show({view!r}, against=other).")
+        raise TypeError(f"View {view!r} compares two traces. Pass the other one: show({view!r}, against=other).")
     _check_groups_and_step(options.get("open"), options.get("depth"), options.get("step"))
 
 
 def _check_groups_and_step(opened: Any, depth: Any, step: Any) -> None:
     if not isinstance(opened, Collection | None):
-        raise TypeError(f"`open` names the groups of a graph to be open, but got {type(opened).__name__}.")
+        raise TypeError(f"Expected a list of group names as `open`, but got {type(opened).__name__}.")
     if depth is not None and (not isinstance(depth, int) or isinstance(depth, bool) or depth < 0):
-        raise TypeError(f"`depth` says how deep groups are open: a whole number from 0 up, but got {depth!r}.")
+        raise TypeError(f"Expected the number of levels to open, at least 0, as `depth`, but got {depth!r}.")
     if not isinstance(step, int | None) or isinstance(step, bool):
-        raise TypeError(f"`step` is the number of a training step, from 1 up, but got {step!r}.")
+        raise TypeError(f"Expected the number of a training step, from 1, as `step`, but got {step!r}.")
 
 
 def _tell_findings(trace: Timeline, board: Storyboard) -> None:
@@ -127,7 +127,7 @@ def _tell_findings(trace: Timeline, board: Storyboard) -> None:
     if not found or not 0 <= board.start < len(board.steps):
         return
     rules = series(list(dict.fromkeys([each.rule for each in found])))
-    said = f'{plural(len(found), "finding")} ({rules}): show("health") tells more.'
+    said = f'{plural(len(found), "finding")} ({rules}): see show("health").'
     begin = board.start
     board.steps[begin].caption = f"{said} {board.steps[begin].caption}"
     for group, runs in board.runs.items():

@@ -75,7 +75,9 @@ def _drawn(
     board = joined(boards, None)
     for step, (_, moment) in zip(board.steps, parts, strict=True):
         step.when, step.chapter, step.cursor, step.phase, step.place = moment.number, "", None, "backward", None
-        step.caption = f"The graph of step {moment.number} after its backward: each arrow has the norm of its gradient."
+        step.caption = (
+            f"The graph of step {moment.number} after its backward pass: each arrow shows the norm of its gradient."
+        )
     view = Flow(list(events))
     graph = None if plan is None else FoldedGraph(view, DrawCache(view), plan.links, plan.told)
     return GraphAfterBackward(

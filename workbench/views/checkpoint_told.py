@@ -23,11 +23,11 @@ def difference(events: Sequence[Record], failed: Failed) -> str:
 def _by_words(message: str) -> str:
     if counts := _SAVED.search(message):
         then, now = int(counts[1]), int(counts[2])
-        return f"{now} tensor{'s' * (now != 1)} {'was' if now == 1 else 'were'} saved, where forward had saved {then}"
+        return f"{now} tensor{'s' * (now != 1)} {'was' if now == 1 else 'were'} saved, but forward had saved {then}"
     if shapes := _SHAPES.search(message):
         then, now = (_described(each) for each in shapes.groups())
         if then != now:
-            return f"it saved a tensor {now}, where forward had saved one {then}"
+            return f"it saved a tensor {now}, but forward had saved one {then}"
     return "it saved other tensors" if shapes else "it saved more tensors"
 
 
@@ -60,10 +60,10 @@ def _recorded(events: Sequence[Record], failed: Failed) -> str:
 def _differs(then: NodeCreated, now: NodeCreated) -> str | None:
     where, before = _place(now.source), _place(then.source)
     if then.name != now.name:
-        return f"{now.name}{where} came, where it had been {then.name}{before}"
+        return f"{now.name}{where} ran, but in forward it was {then.name}{before}"
     shapes = [[tuple(each.value.shape) for each in node.tensors if each.node == node.node] for node in (then, now)]
     if all(shapes) and shapes[0] != shapes[1]:
-        return f"{now.name}{where} gave {shapes[1][0]}, where it had given {shapes[0][0]}"
+        return f"{now.name}{where} gave {shapes[1][0]}, but in forward it gave {shapes[0][0]}"
     return None
 
 

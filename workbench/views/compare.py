@@ -26,7 +26,7 @@ from .grouped_graph import planned
 from .node_status import GONE
 from .player_steps import starts_of
 
-LEGEND = "Two recordings as they ended, side by side; a box marked ≠ differs, and its line says in what."
+LEGEND = "Two recordings in their final state, side by side; boxes marked ≠ differ, and their text says how."
 _ROOM = 1600, 930  # px that a notebook's window has at the smallest scale at which a picture can be read
 _SMALL = 40  # boxes of a graph that may fit into half of the room
 _LONG = 100  # boxes of a step of a training that is drawn whole all the same
@@ -48,7 +48,7 @@ def compare(first: Timeline, second: Timeline) -> Picture:
     """
     for trace in (first, second):
         if not isinstance(trace, Timeline):
-            raise TypeError(f"compare() takes two traces, as record() gives them, but got {type(trace).__name__}.")
+            raise TypeError(f"compare() expected two traces from record() or load(), but got {type(trace).__name__}.")
     return Picture(compared(first.snapshot(), second.snapshot()))
 
 
@@ -95,8 +95,8 @@ def compared(first: Timeline, against: Timeline) -> Storyboard:
     have = "have" if len(empty) > 1 else "has"
     nothing = f" The {' and the '.join(empty)} {have} nothing in it." if empty else ""
     more = f" The first {_MOST} are shown." if len(found) > _MOST else ""
-    only = f" Of the training, {name} is drawn: the first in which a box differs." if name else ""
-    said = f"Two traces side by side, as they ended: {count}.{nothing}{only}{more}"
+    only = f" The picture shows {name}, the first step in which a box differs." if name else ""
+    said = f"Two traces side by side, in their final state: {count}.{nothing}{only}{more}"
     steps = _steps(said, found[:_MOST], sides, boxes)
     return Storyboard(Scene(f"Two traces: {count}", boxes, arrows), steps, start=0, legend=LEGEND)
 
@@ -114,8 +114,8 @@ def _made_in(trace: Timeline) -> list[NodeCreated | OperationRan]:
 
 def _too_large(trace: Timeline, most: int) -> ValueError:
     return ValueError(
-        f"This trace is too large to be drawn beside another: its {len(_made_in(trace)):,} operations have "
-        f"{_parts_of(trace):,} arrows, saved tensors and boxes, and at most {most:,} are drawn."
+        f"This trace is too large to draw next to another: its {len(_made_in(trace)):,} operations have "
+        f"{_parts_of(trace):,} arrows, saved tensors and boxes, but at most {most:,} can be drawn."
     )
 
 

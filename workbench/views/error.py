@@ -34,7 +34,7 @@ from .node_status import BESIDE
 from .player_steps import cursor_at
 from .value_display import lines_of, sentence_of
 
-LEGEND = "The cross marks what the error is about; gradients had come as far as the arrows have numbers."
+LEGEND = "The cross marks what the error is about; the numbered arrows show how far the gradients got."
 _COLUMNS = 56  # of the story's lines
 _LEAST_COLUMNS = 40  # of these where the graph beside them is wide
 _MOST_LINES = 8  # of what happened, of what to do, and of PyTorch's own words
@@ -177,7 +177,7 @@ class _Story:
         story = Box(_STORY, "story", "What happened", lines, details=(words,), refers=about)
         steps = self._before(boxes, rows, head, wide)
         at = cursor_at(self.raised or self.line)
-        final = StoryStep(f"{title}: what happened stands in the picture.", self.phase, at, about)
+        final = StoryStep(f"{title}: see the picture.", self.phase, at, about)
         final.boxes = {id: fields for id, fields in lights.items()} | {_STORY: {"lines": story.lines}}
         start = {id: replace(box) for id, box in boxes.items()} | {_STORY: replace(story, lines=tuple(head))}
         return Storyboard(
@@ -258,7 +258,7 @@ class _Story:
         lines = (*head, *_several(rows[:2], wide))
         then.boxes = {chip: {"state": "error", "lines": stale.lines}, _STORY: {"lines": lines}}
         if write is not None and (writer := self._writer(write)) in boxes and writer != self.node:
-            then.boxes[writer] = {"lines": (*boxes[writer].lines, f"{write.name} wrote over it")}
+            then.boxes[writer] = {"lines": (*boxes[writer].lines, f"{write.name} overwrote it")}
         return [save, then]
 
     def _rows(self) -> list[tuple[str, str, SourceLine | None]]:
@@ -274,10 +274,10 @@ class _Story:
                 rows.append(_row(f"{write.name} wrote into {into}: version {write.version}", write.source))
             elif saved.tensor is not None:
                 now = self.frame.version(saved.tensor)
-                who = f"It was written after that: it is at version {now} now (record() would tell by which line)"
+                who = f"It was modified after that: it is at version {now} now (record() would show the line)"
                 rows.append((who, "", None))
         elif made is not None and made.source is not None:
-            rows.append(_row(f"{made.name} was made", made.source))
+            rows.append(_row(f"{made.name} was created", made.source))
         if self.called is not None and self.called.source is not None:
             rows.append(_row(f"{self.called.name} begins", self.called.source))
         if self.line is not None:
@@ -310,7 +310,7 @@ class _Story:
             all = listed(guess.frozen, 3)
             return (
                 f"{name} does not require grad, and no parameter of {all} does.",
-                f"Call requires_grad_() on what is to be trained: {guess.frozen[0]}.requires_grad_().",
+                f"Call requires_grad_() on the parameters to train: {guess.frozen[0]}.requires_grad_().",
             )
         if (at := source(guess.line)) is None:
             return None
@@ -318,7 +318,7 @@ class _Story:
         which = f"{'the ' if word == 'comparison' else ''}{word} ({at.file}, line {at.line}: {at.text})"
         return (
             f"{name} does not require grad. Does {which} cut it off?",
-            "Leave that out where the gradient is to pass. Run it inside of record() to be sure of the cause.",
+            "Remove it if the gradient should pass through here. Run the program inside record() to be sure.",
         )
 
     def _callee(self) -> str:

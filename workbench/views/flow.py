@@ -17,10 +17,8 @@ from .gradient_totals import total_of
 from .graph import Drawing, Graph
 from .value_display import text_of, whole
 
-LEGEND = "The broader an arrow, the larger its gradient; a leaf's grad is the sum of its arrows without the pale ones."
-SHARED = (
-    "Broad arrows carry large gradients; a leaf's grad is that of its arrows and of what uses it, without pale ones."
-)
+LEGEND = "Arrow width shows gradient size; a leaf's grad is the sum of its arrows, not counting the pale ones."
+SHARED = "Arrow width shows gradient size; a leaf's grad sums its arrows and its other uses, not counting pale ones."
 _VANISHING = 1e-4  # of the seed: less is said to vanish
 # Edges to what is added to, or multiplies, numbers of the usual size: their gradients are sums of what the node
 # received. One that is as small as the rounding of such a sum is zero but for that.
@@ -36,7 +34,8 @@ _SUMS = {
 }
 _EPSILON = {"float16": 2.0**-10, "float32": 2.0**-23, "float64": 2.0**-52}
 _ROUNDING = 4.0  # times the rounding of one sum: what is summed was rounded before
-_NEARLY_ZERO = "zero but for rounding"
+_RECEIVED = "received "
+_NEARLY_ZERO = "zero up to rounding"
 _MODULES = 8  # whose gradients are told one by one in a closed group
 _TERMS = 4  # gradients that are told one by one where they add up
 # Operations that repeat a smaller operand, so that its gradient is a sum. (Others of these shapes, such as matrix
@@ -106,12 +105,12 @@ class Flow(Graph):
                 edge = frame.edges[id]
                 if edge.state == "flowing" and (summed := _summed(frame, edge)):
                     sentences.append(
-                        f"the gradient for {frame.told(edge.source)} is {summed}, as the value was repeated"
+                        f"the gradient for {frame.told(edge.source)} is {summed}, because the value was broadcast"
                     )
             elif kind in ("node", "tensor"):
                 arriving = any(edge.state == "flowing" for edge in frame.arrivals(id))
                 if arriving and (lines := self._added(frame, id)):
-                    sentences.append(f"at {frame.told(id)} {' '.join(lines)}")
+                    sentences.append(f"{frame.told(id)} has received {' '.join(lines).removeprefix(_RECEIVED)}")
         return sentences
 
     def of_leaves(self, frame: Frame, ids: Collection[str]) -> list[str]:
@@ -138,16 +137,16 @@ class Flow(Graph):
         lines = []
         for nr, grads in sorted(came.items()):
             if len(grads) > 1:
-                lines += self._say(_addition, "arrived" if len(came) == 1 else f"output {nr}", *grads)
+                lines += self._say(_addition, _RECEIVED.strip() if len(came) == 1 else f"for output {nr}:", *grads)
             elif waiting:
-                lines.append(f"arrived {self._say(text_of, grads[0], TEXT_COLUMNS - 8)}")
-        return [*lines, f"({waiting} still to come)"] if waiting else lines
+                lines.append(f"{_RECEIVED}{self._say(text_of, grads[0], TEXT_COLUMNS - 9)}")
+        return [*lines, f"({waiting} more to come)"] if waiting else lines
 
     def lost(self, frame: Frame, keys: Iterable[str]) -> list[str]:
         """Why what edges brought is no part of any `.grad`, and how many of them that is true of."""
         edges = [frame.edges[key] for key in keys]
         why = Counter(edge.lost for edge in edges if edge.lost)
-        return [words if count == len(edges) else f"{count} of them {words}" for words, count in why.items()]
+        return [words if count == len(edges) else f"{count} of these {words}" for words, count in why.items()]
 
     def _earlier(self, edge: EdgeState) -> str:
         """What an arrow brought in backwards before this one, where `.grad` still holds that."""
@@ -164,7 +163,7 @@ class Flow(Graph):
         if id in frame.nodes or (grad := frame.tensors[id].grad) is None:
             return []
         rest = frame.tensors[id].rest if frame.tensors[id].brought else grad
-        return [f"of it {self._say(text_of, rest, TEXT_COLUMNS - 16)} by no arrow"] if rest and rest.norm else []
+        return [f"{self._say(text_of, rest, TEXT_COLUMNS - 22)} of it from elsewhere"] if rest and rest.norm else []
 
     def _remade(self, frame: Frame, id: str) -> list[str]:
         """What hooks made of the gradients that a leaf's `.grad` holds."""
@@ -271,16 +270,16 @@ def _repeated(small: Sequence[int], large: Sequence[int]) -> bool:
 
 
 def _made_of(before: Value | None, after: Value | None) -> str:
-    """`a hook made 8.0 of 4.0`."""
-    room = (TEXT_COLUMNS - 16) // 2
+    """`a hook changed 4.0 to 8.0`."""
+    room = (TEXT_COLUMNS - 19) // 2
     told = [each.text(line=room) if each is not None else "nothing" for each in (after, before)]
     if max(map(len, told)) > room:
         told = [f"‖{number(each.norm)}‖" if each is not None else "nothing" for each in (after, before)]
-    return f"a hook made {told[0]} of {told[1]}"
+    return f"a hook changed {told[1]} to {told[0]}"
 
 
 def _addition(start: str, *grads: Value) -> list[str]:
-    """`arrived 1.0 + 3.0 = 4.0`, or one below the other where they are long."""
+    """`received 1.0 + 3.0 = 4.0`, or one below the other where they are long."""
     total = total_of(grads)
     terms = [grad.text(line=TEXT_COLUMNS - 2) for grad in grads[:_TERMS]]
     if total is None or any(term.startswith(("from", "no")) for term in terms):

@@ -419,7 +419,7 @@ class FoldedGraph:
     def keeps(self, id: str) -> str:
         """What a group keeps."""
         saved = self._summary(id).saved
-        return f"it keeps {f'{bytes_said(saved)} for backward' if saved else 'nothing for backward'}"
+        return f"it saves {f'{bytes_said(saved)} for backward' if saved else 'nothing'}"
 
     def sent(self, frame: Frame, id: str) -> list[str]:
         """The gradients that are leaving a group, and where to."""

@@ -19,11 +19,9 @@ from ..trace.timeline import Timeline
 from ..trace.values import ZEROS, said, series
 from .value_display import value_detail
 
-LEGEND = (
-    "The Function line by line: what its variables hold after each line, and what ctx takes from forward to backward."
-)
-_SOURCE = "{} as written: forward computes the output, backward gives a gradient for each input."
-_FIRST = "what each line did when its method first ran"
+LEGEND = "Your Function, line by line: the value of each variable, and what ctx carries from forward to backward."
+_SOURCE = "The code of {}: forward computes the output, backward returns a gradient for each input."
+_FIRST = "the effect of each line in the first run of its method"
 _NOTHING = (
     "No line of a Function was recorded: apply a Function of your own inside `with record(lines=True) as trace:`, and "
     'show("function") plays it line by line.'
@@ -262,7 +260,7 @@ class _StepBuilder:
             if new:
                 news.append(f"ctx has {series(new)} now")
             if gone:
-                news.append(f"ctx has {series(sorted(gone))} no longer")
+                news.append(f"ctx no longer has {series(sorted(gone))}")
         return news
 
     def _note(
@@ -314,7 +312,7 @@ class _StepBuilder:
         freed = [each.name.removeprefix("saved ") for each in held if each.name.startswith("saved")]
         self._ctx[ctx] = tuple([each for each in held if not each.name.startswith("saved")])
         step = StoryStep(
-            f"The node has run: ctx lets {series(freed) or 'what it had saved'} go.", "backward", focus=box.id
+            f"The node has run: ctx frees {series(freed) or 'its saved tensors'}.", "backward", focus=box.id
         )
         step.boxes = self._changes()
         return step
@@ -356,7 +354,7 @@ class _StepBuilder:
     def _ctx_panel(self, call: _FunctionCall) -> None:
         id = f"f{call.card}.ctx"
         if call.made.ctx is None:
-            self._set(replace(self._now[id], title="ctx", lines=(f"{call.made.method} does not see it",)))
+            self._set(replace(self._now[id], title="ctx", lines=(f"{call.made.method} has no ctx",)))
             return
         held = self._ctx.get(call.made.ctx, ())
         rows = tuple([_row(each) for each in held][:_MOST]) or ("empty",)
@@ -382,7 +380,7 @@ def _title(call: _FunctionCall) -> str:
 
 def _lines(made: MethodCalled, room: int) -> list[tuple[int, str]]:
     """The lines of a method behind their numbers, `room` columns wide, with spaces that stay where they are."""
-    lines = made.code.text.splitlines() or [f"{made.method}: its source is not known"]
+    lines = made.code.text.splitlines() or [f"{made.method}: its source is unknown"]
     numbered = [(made.first + at, text) for at, text in enumerate(lines)]
     return [(nr, f"  {nr:>{room}}  {text}".replace("\t", "    ").replace(" ", "\u00a0")) for nr, text in numbered]
 

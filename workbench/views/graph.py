@@ -53,10 +53,8 @@ from .value_display import (
     with_more,
 )
 
-LEGEND = (
-    "Boxes are operations, beside them what they saved; values go down the arrows, in backward gradients climb them."
-)
-_CUTS = " At a double stroke the way of a gradient is cut: none comes back."
+LEGEND = "Boxes are operations, with their saved tensors beside them; values flow down, gradients flow back up."
+_CUTS = " A double bar marks where the gradient path is cut."
 
 Drawing = tuple[list[Box], list[Arrow]]
 

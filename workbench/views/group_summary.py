@@ -164,7 +164,7 @@ class GroupSummary:
             operations = [f"{name} {count:,}" for name, count in self.operations.most_common()]
             details.append(Detail("Operations", "text", ", ".join(operations)))
         name = (self.group.names or (self.group.id,))[0]
-        details.append(Detail("To open it in place", "code", f'trace.show("graph", open=[{name!r}])'))
+        details.append(Detail("To open it here", "code", f'trace.show("graph", open=[{name!r}])'))
         if is_whole:
             self.details = tuple(details)
         return tuple(details)
@@ -206,7 +206,7 @@ def closed_box(frame: Frame, summary: GroupSummary, came: EdgeBundle, went: Edge
     Where gradients are the story, leaves are told with theirs instead, and not what is kept.
     """
     group, told = summary.group, view.of_leaves(frame, summary.leaves)
-    gone = f"{summary.gone:,} gone" if 0 < summary.gone < summary.held else ""
+    gone = f"{summary.gone:,} freed" if 0 < summary.gone < summary.held else ""
     saves = [] if view.shows_gradients else summary.saves()
     if group.single and 0 < len(summary.parameters) <= _ROWS:
         told = [line for line in told if not line.startswith("grad ‖")]  # a row has it
@@ -223,7 +223,7 @@ def closed_box(frame: Frame, summary: GroupSummary, came: EdgeBundle, went: Edge
             held, gone = [held[0], gone, *held[1:]], ""
         lines = [summary.shapes(frame), _using(", ".join([*held, *saves]), used), *told, gone]
     if summary.gone and summary.gone == summary.held:
-        lines.append("gone: nothing holds them")
+        lines.append("freed: no references left")
     gradients = [
         f"{way} {norms_of(frame, each)[0] or f'{each.total.moved:,} gradients'}"
         for way, each in (("in", came), ("out", went))
@@ -234,7 +234,7 @@ def closed_box(frame: Frame, summary: GroupSummary, came: EdgeBundle, went: Edge
     details = [Detail("Error", "text", summary.error)] if summary.error else []
     details += summary.inside(frame)
     details += [Detail("Gradient", "text", ", ".join(gradients))] if gradients else []
-    details += [Detail("Kept for backward", "text", line) for line in summary.saves(several=True)]
+    details += [Detail("Saved for backward", "text", line) for line in summary.saves(several=True)]
     return Box(group.id, "group", group.title, tuple(filter(None, lines)), summary.state, details=tuple(details))
 
 

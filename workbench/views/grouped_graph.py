@@ -154,7 +154,7 @@ def _opened(groups: Sequence[Group], names: Iterable[str]) -> set[str]:
         if not found:
             known = list(dict.fromkeys(group.names[0] for group in groups if group.names))
             more = [f"{len(known) - _NAMED} more"] if len(known) > _NAMED else []
-            some = f"; there are {series([*map(repr, known[:_NAMED]), *more])}" if known else ""
+            some = f"; its groups are {series([*map(repr, known[:_NAMED]), *more])}" if known else ""
             raise ValueError(f"This graph has no group named {name!r}{some}.")
         opened.update(each.id for group in found for each in group.path if each.id)
     return opened
@@ -338,7 +338,7 @@ def _told(graph: FoldedGraph, frame: Frame, id: str, events: Sequence[Record]) -
     happened += [f"{counted(pushed, 'tangent')} {'is' if pushed == 1 else 'are'} pushed forward"] if pushed else []
     if happened and not counts[NodeStarted]:
         clauses.append(f"{', '.join(happened)}{': ' if kinds else ''}{listed(kinds)}; {graph.keeps(id)}")
-    clauses = clauses or ["tensors inside are written into"]
+    clauses = clauses or ["tensors inside are modified in place"]
     return f"{name}{' ' if clauses[0].startswith('runs') else ': '}{'; '.join(clauses)}."
 
 
@@ -347,7 +347,7 @@ def _ran(graph: FoldedGraph, frame: Frame, id: str, runs: Sequence[NodeStarted])
     nodes = list(filter(frame.nodes.__contains__, [event.node for event in runs]))
     leaves = len(runs) - len(nodes)
     if not nodes:
-        return f"{counted(leaves, 'leaf')} inside get what has arrived"
+        return f"{counted(leaves, 'leaf')} inside receive their gradients"
     first, last = frame.told(nodes[0]), frame.told(nodes[-1])
     came = series([said(grad) for grad in runs[0].grads])
     ran = f"{counted(len(nodes), 'node')} run, {first} first, {last} last" if len(nodes) > 1 else f"{first} runs"

@@ -151,7 +151,7 @@ def stretches(row: list[str | Group], rounds: bool, before: int) -> list[str | G
     for start in range(0, len(row), each):
         part = row[start : start + each]
         first, last = before + start + 1, before + start + len(part)
-        title = f"{'rounds' if rounds else 'items'} {first:,} to {last:,}"
+        title = f"{'iterations' if rounds else 'items'} {first:,} to {last:,}"
         inner = stretches(part, rounds, before + start)
         parts += [Group(title, inner, (title,), kind="stretch")] if len(part) > 1 else part
     return parts

@@ -21,15 +21,15 @@ from .after_backward import NODES, TrainingMoment, graph_after_backward
 from .health_places import Places, modules_around, places_in, places_named, rows_at
 from .health_rows import ShownCells, ShownRow, opened_rows, seen_rows, shown_rows
 
-LEGEND = "Bars: the usual norm of a row's gradient, on a log scale; zeros: the share that is exactly 0, ? if unknown."
+LEGEND = "Bars show each row's typical gradient norm (log scale); zeros is the share that is exactly 0, ? if unknown."
 LOG_LEGEND = (
-    "Bars: the usual norm of a gradient or output, on a log scale; zeros: the share of dead units, ? if unknown."
+    "Bars show the typical norm of a gradient or output (log scale); zeros is the share of dead units, ? if unknown."
 )
 MARKED_LEGEND = (
-    "Bars: usual norm of a row's gradient, log scale; zeros: share exactly 0, ? if unknown; click numbers for findings."
+    "Bars: typical gradient norm, log scale; zeros: share exactly 0, ? if unknown; click a number for its finding."
 )
-NOTHING = "Nothing was recorded that takes a gradient."
-_NOT_KEPT = "The graph of this step is not in this picture; trace.show(step=…) draws that of any step."
+NOTHING = "Nothing that requires grad was recorded."
+_NOT_KEPT = "This step's graph isn't included here; use trace.show(step=…)."
 _RIGHT = 558  # px: nothing goes further, so that the picture fits a notebook beside JupyterLab's files at 1024 x 768
 _NAMES = 176  # px: the room of the names
 _SIGN = 12  # px at the left of a name for the sign that opens it
@@ -199,7 +199,7 @@ class HealthChart:
             for shade in shades:
                 put(f"shade{shade}", "cell", _CELL, "×" if shade is None else "", shade=shade or 0)
                 self._boxes[f"key.shade{shade}"].state = "error" if shade is None else "idle"
-                self._boxes[f"key.shade{shade}"].alt = "the colour of a cell, explained beside it"
+                self._boxes[f"key.shade{shade}"].alt = "the color of a cell, explained next to it"
         return top + 20
 
     def _headings(self, top: float) -> None:
@@ -220,7 +220,7 @@ class HealthChart:
                     self._add(f"h.{id}{line}", "tick", (x, top + 16 * line, max(wide, width_of(text)), 16), text)
             x += wide + 6
         if len(self.columns) > 1:
-            several = f"{self._per_column} steps a cell" if self._per_column > 1 else ""
+            several = f"{self._per_column} steps per cell" if self._per_column > 1 else ""
             for line, text in enumerate((several, self._steps_said())):
                 if text:
                     self._add(f"h.steps{line}", "tick", (self._begin, top + 16 * line, width_of(text), 16), text)
@@ -269,7 +269,7 @@ class HealthChart:
         self._shown[id] = told
         around: dict[str, Any] = {"region": region, "instead": instead}
         if told.usual is not None:
-            said = f"{told.name}, {told.kind}: ‖{told.measured}‖ usually {number(told.usual, digits=3)}"
+            said = f"{told.name}, {told.kind}: ‖{told.measured}‖ typically {number(told.usual, digits=3)}"
             place = (self._names, y + 3, self._width(told.usual), _ROW - 9.0)
             self._add(f"{id}.bar", "bar", place, alt=said, details=self._details(told), **around)
             if not told.usual:
@@ -351,10 +351,10 @@ class HealthChart:
                 kinds.setdefault("Not finite", []).append((0, told.name))
             elif abs(shade) > 1:
                 by = f" ({_times(far)})" if far < 12 else ""
-                word = "Larger than usual" if shade > 0 else "Smaller than usual"
+                word = "Larger than typical" if shade > 0 else "Smaller than typical"
                 kinds.setdefault(word, []).append((-far, f"{told.name}{by}"))
         said = ""
-        for word in ("Not finite", "Larger than usual", "Smaller than usual"):
+        for word in ("Not finite", "Larger than typical", "Smaller than typical"):
             names = [name for _, name in sorted(kinds.get(word, []), key=lambda each: each[0])]
             more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
             said += f" {word}: {', '.join(names[:_NAMED])}{more}." if names else ""
@@ -362,11 +362,11 @@ class HealthChart:
 
 
 def counted_findings(found: Sequence[Finding]) -> str:
-    """`2 findings, 1 question`; empty without any."""
+    """`2 findings, 1 possible issue`; empty without any."""
     certain = sum(each.certain for each in found)
     asked = len(found) - certain
     parts = [f"{certain} finding{'s' * (certain != 1)}"] if certain else []
-    parts += [f"{asked} question{'s' * (asked != 1)}"] if asked else []
+    parts += [f"{asked} possible issue{'s' * (asked != 1)}"] if asked else []
     return ", ".join(parts)
 
 

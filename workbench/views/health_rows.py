@@ -144,7 +144,7 @@ def _worst_of(path: tuple[str, ...], inside: Sequence[HealthRow]) -> ShownCells:
         cells.append(inside[worst].cells[at])
         rows.append(inside[worst])
         usuals.append(usual[worst])
-    kind = f"closed, in each step the worst of {len(inside)} rows"
+    kind = f"collapsed: the worst of {len(inside)} rows"
     return ShownCells(WITHIN.join(path), kind, cells, rows, _middle(known), usuals)
 
 

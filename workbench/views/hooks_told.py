@@ -9,13 +9,13 @@ from ..trace.frame import Frame, Place
 from ..trace.records import is_slot
 
 SIGN = "↪"  # before the name of a hook
-AGAIN = "not kept: a checkpoint will compute it again from its arguments"
+AGAIN = "not saved: a checkpoint will recompute it from its arguments"
 _BADGES = {
     "tensor": "hook",
     "retained": "retains its grad",
     "before": "pre-hook",
     "after": "post-hook",
-    "accumulated": "after accumulating",
+    "accumulated": "post-accumulate hook",
 }
 
 
@@ -65,5 +65,5 @@ def packed_details(frame: Frame, saved: Saved) -> list[Detail]:
         return [Detail("Checkpoint", "text", f"{AGAIN[:1].upper()}{AGAIN[1:]}.")]
     line = packed.source
     at = "" if line is None else f", {line.file}, line {line.line}: {line.text}".removesuffix(": ")
-    of = "" if packed.tensor is None else f" in place of {frame.called(packed.tensor)}"
-    return [Detail("Hook", "text", f"pack hook {packed.hook}{at}; it keeps a {packed.kept}{of}.")]
+    of = "" if packed.tensor is None else f" instead of {frame.called(packed.tensor)}"
+    return [Detail("Hook", "text", f"pack hook {packed.hook}{at}; it saves a {packed.kept}{of}.")]

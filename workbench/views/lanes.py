@@ -206,7 +206,7 @@ class Lanes:
         details = [Detail(code.name.capitalize(), "code", code.text) for code in made.code]
         if made.source is not None:
             line = f"{made.source.file}, line {made.source.line}: {made.source.text}"
-            details.append(Detail("Made at", "text", line))
+            details.append(Detail("Created at", "text", line))
         title = self.titles.get(id, made.name)
         lines: list[str] = []
         for output in made.outputs:
@@ -214,7 +214,7 @@ class Lanes:
             lines += self._say(lines_of, tensor.value, made.name if title != made.name else tensor.name or "")
             details.append(self._say(value_detail, "Output", tensor.name or made.name, tensor.value))
         details += self.level_details(frame, made.outputs[0])
-        details.append(Detail("Graph", "text", "It has no node: nothing at its level asks for gradients."))
+        details.append(Detail("Graph", "text", "It has no node: its level doesn't record a graph."))
         kind = "function" if made.custom else "plain"
         box = Box(id, kind, title, tuple(lines), region=region.id if region else None, details=tuple(details))
         box.unsaid = left_out(*[frame.tensors[output].value for output in made.outputs])
@@ -293,7 +293,7 @@ class Lanes:
         pushing = getattr(state.made, "pushing", None)
         if pushing is not None:
             of = "dual tensors" if pushing == "dual" else frame.levels[pushing].title
-            about = "These nodes compute tangents, so that a backward can go through forward mode."
+            about = "These nodes compute tangents. A backward pass can differentiate them."
             return Box(f"r.{pushing}", "region", f"tangents of {of}", details=(Detail("What it is", "text", about),))
         if state.during is None:
             return self.level_region(frame, output) if isinstance(state, NodeState) else None
@@ -303,7 +303,7 @@ class Lanes:
         ran = "backward" if ran is None else f"the backward of level {frame.levels[ran].number}"
         where = f"at level {frame.levels[level].number} " if self._framed and level is not None else ""
         title = f"{word} order: {verb} {where}while {ran} ran"
-        about = "What stands here computes a derivative: to go backward through it differentiates once more."
+        about = "These operations compute a derivative. A backward pass through them differentiates once more."
         return Box(f"r.{task}.{level}", "region", title, details=(Detail("What it is", "text", about),))
 
     def level_region(self, frame: Frame, id: str) -> Box | None:
@@ -311,7 +311,7 @@ class Lanes:
         level = self._seen[id].level if id in self._seen else None
         if level not in self._framed:
             return None
-        about = "Operations are recorded once for each level that differentiates: here as this level sees them."
+        about = "Each level that differentiates records its own graph. This is the graph of this level."
         title = f"the graph of {frame.levels[level].title}"
         return Box(f"r.{level}", "region", title, details=(Detail("What it is", "text", about),))
 
@@ -329,8 +329,8 @@ class Lanes:
             over = id not in frame.stack
             title = f"{'› ' if depth else ''}{level.title}{', over' if over else ''}"
             about = {
-                "grad": "It records what its function computes, and runs a backward through that.",
-                "jvp": "It pushes tangents forward beside the values.",
+                "grad": "It records the operations of its function and runs a backward pass through them.",
+                "jvp": "It pushes tangents forward along with the values.",
                 "vmap": f"It runs each operation once for all {level.size} samples.",
             }.get(level.transform, "")
             details = (Detail("What it does", "text", about),)
@@ -345,5 +345,5 @@ class Lanes:
         text = f"{frame.levels[seen.level].title}; its tangent is one level below." if tangent else ""
         details = [Detail("Level", "text", text or frame.levels[seen.level].title)]
         if seen.value.batch:
-            details.append(Detail("Batch", "text", f"{seen.value.kind}; one operation computes all of them."))
+            details.append(Detail("Batch", "text", f"{seen.value.kind}; one operation computes them all."))
         return details

@@ -37,7 +37,7 @@ from ..trace.timeline import Timeline
 from ..trace.values import Value, series
 from .player_steps import NOTHING
 
-LEGEND = "A bar is what is kept for backward after an event; dashed is what lives anyway, pale is still to come."
+LEGEND = "Bars: memory held for backward after each event; dashed: held anyway; pale: still to come."
 _RIGHT = 558  # px: nothing goes further, so that the picture fits a notebook beside JupyterLab's files at 1024 x 768
 _LEFT = 268  # px: the room of the names
 _TOP = 82  # px: where the curve's upper edge is
@@ -51,7 +51,7 @@ _ROW = 20  # px
 _SECTION = 30  # px between the last row of a section and the next section's heading
 _KEPT_ROWS = 12  # rows at most of what is kept
 _ANYWAY_ROWS = 6  # rows at most of what lives anyway
-_TURNS = "forward and backward take turns"  # said where there is no room for each
+_TURNS = "forward and backward alternate"  # said where there is no room for each
 _TOLD = 3  # events of a bar that its caption tells
 
 
@@ -59,7 +59,7 @@ def memory(trace: Timeline, against: Timeline | None = None) -> Storyboard:
     """A trace's memory; `against` another's, drawn over it so that both backwards begin at the same place."""
     own = Ledger(trace)
     other = Ledger(against) if against is not None else None
-    title = "Memory kept for backward"
+    title = "Memory held for backward"
     if not own.points:
         return Storyboard(Scene(title), [StoryStep(NOTHING)], title)
     return _MemoryChart(own, other).storyboard(title)
@@ -101,7 +101,7 @@ class _MemoryChart:
             boxes |= {id: {"state": "running"} for id in lit}
             last = points[-1]
             caption = " ".join(point.sentence for point in points[-_TOLD:])
-            caption += f" And {len(points) - _TOLD} more before that." if len(points) > _TOLD else ""
+            caption += f" {len(points) - _TOLD} more events came before." if len(points) > _TOLD else ""
             cursor = asdict(last.source) if last.source else None
             steps.append(StoryStep(caption, last.phase, cursor, focus=bar, boxes=boxes))
         return Storyboard(Scene(title, self._boxes), steps, title, legend=LEGEND)
@@ -114,18 +114,18 @@ class _MemoryChart:
 
     def _headings(self) -> None:
         if self._other is None:
-            text = f"Kept for backward: {_most_said(self._own)}"
+            text = f"Held for backward: {_most_said(self._own)}"
             self._add("peak", "heading", (0, 0, _title(text), 24), text)
             if text := _besides_said(self._own):
                 first, *more = textwrap.wrap(text, int(_RIGHT // CHARACTER) - 1)
                 self._add("anyway", "text", (0, 24, _RIGHT, 20 + 16 * len(more)), first, lines=tuple(more), alt=text)
             return
-        text = f"This run keeps {_most_said(self._own)}{_left_said(self._own)}"
+        text = f"This run holds {_most_said(self._own)}{_left_said(self._own)}"
         self._add("peak", "heading", (22, 0, _title(text), 24), text)
         self._add("key", "bar", (4, 5, 12, 12), alt="Filled bars: this run")
-        text = f"The other keeps {_most_said(self._other)}{_left_said(self._other)}"
+        text = f"The other run holds {_most_said(self._other)}{_left_said(self._other)}"
         self._add("peak2", "heading", (22, 22, _title(text), 24), text)
-        self._add("key2", "ghost", (4, 27, 12, 12), alt="Dashed bars: the other")
+        self._add("key2", "ghost", (4, 27, 12, 12), alt="Dashed bars: the other run")
 
     def _axis(self) -> None:
         for n, part in enumerate((1.0, 0.5, 0.0) if self._peak else (0.0,)):
@@ -134,7 +134,7 @@ class _MemoryChart:
             wide = width_of(label)
             self._add(f"y{n}", "tick", (_LEFT - 8 - wide, y - 9, wide, 18), label)
         if self._bucket > 1:
-            label = f"each bar is the most of {self._bucket} events"
+            label = f"each bar is the maximum of {self._bucket} events"
             self._add("bucket", "text", (_LEFT + self._width - width_of(label), 56, width_of(label) + 8, 18), label)
         self._add("plot", "frame", (_LEFT - 3, _TOP - 6, self._width + 5, _HIGH + 6))
 
@@ -173,12 +173,12 @@ class _MemoryChart:
             run = "the other run, " if kind == "ghost" else ""
             parts = "; ".join(f"{name}, {bytes_said(size)}" for name, size in last.largest)
             details = (
-                Detail("Kept after this", "text", f"{bytes_said(last.total)}{': ' * bool(parts)}{parts}"),
+                Detail("Held after this", "text", f"{bytes_said(last.total)}{': ' * bool(parts)}{parts}"),
                 Detail("What happened", "text", " ".join(point.sentence for _, point in column)),
             )
             id = f"{kind}{n}"
             # The text face has one curve; the other's peak is told in its heading.
-            alt = f"{run}{last.phase} {n}: {bytes_said(most)} kept"
+            alt = f"{run}{last.phase} {n}: {bytes_said(most)} held"
             place = (x + 1.0, _TOP + _HIGH - high, self._pitch - gap, high)
             self._add(id, kind, place, state="coming" if kind == "bar" else "idle", alt=alt, details=details)
             bars[id] = [point for _, point in column]
@@ -190,13 +190,13 @@ class _MemoryChart:
         for_backward = self._in_rows([each for each in there if not each.anyway])
         anyway = self._in_rows([each for each in there if each.anyway])
         y = _TOP + _HIGH + 44
-        self._add("who", "heading", (0, y, 300, 24), "Who keeps it, and for how long")
+        self._add("who", "heading", (0, y, 300, 24), "Held by, and for how long")
         if not for_backward:
-            self._add("nobody", "text", (0, y + 26, 300, 20), "Nobody: no tensor was kept.")
+            self._add("nobody", "text", (0, y + 26, 300, 20), "Nothing: no tensor was saved.")
         y = self._rows("more", for_backward, _KEPT_ROWS, y + _ROW * (not for_backward))
         if (rows := sum(map(_most, for_backward))) != self._own.peak:
             y += _ROW
-            text = f"The rows add up to {bytes_said(rows)}, as not all keep their most at the same time."
+            text = f"The rows add up to {bytes_said(rows)}, more than the peak: not all reach their maximum at once."
             self._add("sum", "text", (0, y + 4, width_of(text), 20), text)
         if anyway:
             y += _SECTION
@@ -242,14 +242,14 @@ class _MemoryChart:
         """A bar for each time in which it keeps something."""
         size, names = bytes_said(holder.most), ", ".join(holder.told)
         what = f": {names}" * bool(names)
-        what += f"; needs {', '.join(holder.needed)}, alive anyway" if holder.needed else ""
+        what += f"; needs {', '.join(holder.needed)}, held anyway" if holder.needed else ""
         place = self._own.place_of(holder)
         who = holder.name if place == holder.name else f"{place} ({holder.name})"
-        details = [Detail("Kept", "text", f"{names}: {size}")] * bool(names)
-        details += [Detail("Needed, alive anyway", "text", ", ".join(holder.needed))] * bool(holder.needed)
+        details = [Detail("Saved", "text", f"{names}: {size}")] * bool(names)
+        details += [Detail("Needed, held anyway", "text", ", ".join(holder.needed))] * bool(holder.needed)
         if holder.source is not None:
             line = f"{holder.source.file}, line {holder.source.line}: {holder.source.text}"
-            details.append(Detail("Made at", "text", line))
+            details.append(Detail("Created at", "text", line))
         if any(each.startswith("ctx.") for each in (*holder.told, *holder.needed)):
             details.append(Detail("Never freed", "text", ON_CTX))
         state: BoxState = "coming" if holder.told and not holder.anyway else "over"
@@ -257,8 +257,8 @@ class _MemoryChart:
             begin = self._x(self._own, start or 0)
             over = len(self._own.points) if end is None else end
             wide = max(self._pitch, self._x(self._own, over - 1) + self._pitch - begin)
-            alt = f"{who} keeps {size if holder.most else 'nothing of its own'} {_until(holder, end)}{what}"
-            alt = f"{holder.name}: {size}, alive anyway, {_until(holder, end)}" if holder.anyway else alt
+            alt = f"{who} holds {size if holder.most else 'nothing of its own'} {_until(holder, end)}{what}"
+            alt = f"{holder.name}: {size}, held anyway, {_until(holder, end)}" if holder.anyway else alt
             title = _first_words(names, int((wide - 10) // CHARACTER))
             self._begins |= {f"{holder.id}.{n}": start or 0} if state == "coming" else {}
             bar = (begin + 1.0, y, wide - 2.0, 16.0)
@@ -280,11 +280,11 @@ def _until(holder: Holder, end: int | None) -> str:
     if end is None:
         return "to the end"
     if holder.anyway:
-        return "needed until all who read it have run"
+        return "needed until every node that reads it has run"
     if holder.taken_by:
-        return f"until {holder.taken_by} takes it over"
+        return f"until {holder.taken_by} takes over"
     if holder.gone:
-        return "until it is gone"
+        return "until freed"
     return "until it has run" if holder.id[0] == "n" else "for a while"
 
 
@@ -292,7 +292,7 @@ def _title(text: str) -> float:
     return columns(text) * TITLE_CHARACTER + 8
 
 
-ON_CTX = "What is kept as an attribute of ctx is not given back when the node has run, but only with the whole graph."
+ON_CTX = "An attribute of ctx isn't freed when the node has run. It is freed with the whole graph."
 
 
 def _most_said(ledger: Ledger) -> str:
@@ -303,7 +303,7 @@ def _most_said(ledger: Ledger) -> str:
     highest = [n for n, point in enumerate(points) if point.total == ledger.peak]
     turns = [n for n, (one, next) in enumerate(pairwise(points)) if (one.phase, next.phase) == ("forward", "backward")]
     last = not set(turns).isdisjoint(highest)
-    where = "where forward ends" if last else f"in {points[highest[0]].phase}"
+    where = "at the end of forward" if last else f"in {points[highest[0]].phase}"
     return f"{bytes_said(ledger.peak)} at most, {where}"
 
 
@@ -315,14 +315,14 @@ def _left_said(ledger: Ledger) -> str:
 def _besides_said(ledger: Ledger) -> str:
     """What is left at the end, and what backward needs besides."""
     left = _left_said(ledger)[2:]
-    also = f"Backward also needs {bytes_said(ledger.anyway)} of parameters and inputs, which live anyway."
+    also = f"Backward also needs {bytes_said(ledger.anyway)} of parameters and inputs, which are held anyway."
     return " ".join([*[f"{left[:1].upper()}{left[1:]}."] * bool(left), *[also] * bool(ledger.anyway)])
 
 
 def _anyway_said(needed: int, size: int, rows: int) -> str:
     """The heading of the rows that live anyway, with their sum, which may be more than is `needed` at a time."""
     what = "parameter or input" if rows == 1 else "parameters and inputs"
-    return f"Alive anyway: {rows:,} {what}, {bytes_said(size)}{', not all at a time' if size != needed else ''}"
+    return f"Held anyway: {rows:,} {what}, {bytes_said(size)}{', not all at the same time' if size != needed else ''}"
 
 
 def _is(count: float) -> str:
@@ -498,7 +498,7 @@ class Ledger:
         elif isinstance(event, CheckpointDropped):
             self._dropped.append(event)
             if event.name is None:
-                self._settle("A checkpoint is over and lets go of what it kept")
+                self._settle("A checkpoint has finished and frees its tensors")
 
     def _created(self, made: NodeCreated) -> None:
         if not made.found:
@@ -518,8 +518,8 @@ class Ledger:
             series(list(dict.fromkeys([each.name for each in tensors if each.anyway is lives])))
             for lives in (False, True)
         )
-        does = ["joins the graph", *[f"keeps {own or 'nothing'}"] * bool(own or not needed)]
-        does += [f"needs {needed}, alive anyway"] * bool(needed)
+        does = ["joins the graph", *[f"saves {own or 'nothing'}"] * bool(own or not needed)]
+        does += [f"needs {needed}, held anyway"] * bool(needed)
         self._point(f"{made.name} {series(does)}", before, made.node)
 
     def _kept_tensor(self, holder: str, index: int | str, saved: Saved) -> KeptTensor:
@@ -558,7 +558,7 @@ class Ledger:
                 row = self.holders.get(held.memory)
                 held.anyway = row is not None and held.memory in row.own
             users.append(id)
-            called = held.name if not held.name.isdigit() else "what was computed again"
+            called = held.name if not held.name.isdigit() else "recomputed tensors"
             names = holder.needed if held.anyway else holder.told
             if held.anyway:
                 self._have(held, len(users) == 1)
@@ -620,7 +620,7 @@ class Ledger:
     def _ran(self, node: str) -> None:
         before = self._total
         changed = self._drop()
-        outcome = "and keeps what it saved" if node in self.holders else "and had nothing to free"
+        outcome = "and keeps its saved tensors" if node in self.holders else "and has nothing to free"
         self._point(f"{self._frame.called(node)} has run {outcome}", before, node, *changed)
 
     def _freed(self, node: str) -> None:
@@ -633,10 +633,10 @@ class Ledger:
                 for span in self.holders[id].spans if id in self.holders else ():
                     span[1] = span[1] and min(span[1], len(self.points))
             before = self.points[-1].total if self.points else 0
-            self._point(f"{self._frame.called(node)} has run and frees what it had saved", before, *last.holders)
+            self._point(f"{self._frame.called(node)} has run and frees its saved tensors", before, *last.holders)
         else:
             self._let_go(node)
-            self._point(f"{self._frame.called(node)} frees what it had saved", before, node)
+            self._point(f"{self._frame.called(node)} frees its saved tensors", before, node)
 
     def _checkpointed(self, event: CheckpointKept) -> None:
         self._settle()
@@ -648,7 +648,7 @@ class Ledger:
             held.name = saved.name if event.repeated else held.name
             tensors.append(held)
         self._hold(id, checkpoint_said(id), None, tensors)
-        what = event.sentence(self._frame) + " and keeps one more tensor" * event.repeated
+        what = event.sentence(self._frame) + " and saves one more tensor" * event.repeated
         self._point(what[:1].upper() + what[1:], before, id)
 
     def _drop(self) -> list[str]:
@@ -667,7 +667,7 @@ class Ledger:
             count = len(self._found)
             nodes = "1 node was" if count == 1 else f"{count} nodes were"
             self._found = []
-            self._point(f"{nodes} there before the recording", 0, *changed)
+            self._point(f"{nodes} created before the recording", 0, *changed)
         elif sentence and self._total != before:
             self._point(sentence, before, *changed)
 
@@ -675,7 +675,7 @@ class Ledger:
         more = self._total - before
         change = f"{bytes_said(abs(more))} {'more' if more > 0 else 'less'}, " if more else ""
         still = "" if more else "still "
-        sentence = f"{sentence}: {change}{still}{bytes_said(self._total)} kept."
+        sentence = f"{sentence}: {change}{still}{bytes_said(self._total)} held."
         node = self._frame.nodes.get(holders[0]) if holders else None
         # All who hold something are asked at every point: of a large graph that would be too much.
         listed = self._holding.values() if len(self._holding) <= _MOST_TOLD else ()

@@ -39,8 +39,8 @@ def cut_label(cut: Cut) -> str:
 
 def cut_said(cut: Cut) -> str:
     """A sentence on what ends the way of a gradient, without its full stop."""
-    why = "in no_grad no operation is recorded" if cut.word == "no_grad" else f"{cut.word} ends its way"
-    why = f"{cut.word} numbers have none" if cut.word.startswith(("int", "uint", "bool")) else why
+    why = "operations under no_grad aren't recorded" if cut.word == "no_grad" else f"the path ends at {cut.word}"
+    why = f"{cut.word} tensors have no gradient" if cut.word.startswith(("int", "uint", "bool")) else why
     at = "" if cut.source is None else f" ({cut.source.file}, line {cut.source.line}: {cut.source.text})"
     return f"no gradient flows back here: {why}{at}"
 
@@ -92,7 +92,7 @@ def written_details(made: NodeCreated) -> list[Detail]:
     details = [Detail(_HEADINGS.get(code.name, code.name), "code", code.text) for code in made.code]
     if made.source is not None:
         line = f"{made.source.file}, line {made.source.line}: {made.source.text}"
-        details.append(Detail("Made at", "text", line.removesuffix(": ")))
+        details.append(Detail("Created at", "text", line.removesuffix(": ")))
     if made.scope is not None:
         details.append(Detail("Scope", "text", made.scope))
     return details
@@ -111,11 +111,11 @@ def node_details(
     details += [say(value_detail, "Output", *result_of(frame, node, nr)) for nr in sorted(node.outputs)]
     details += memory_details(frame, node.outputs[0][0]) if 0 in node.outputs else []
     if node.gone:
-        details.append(Detail("Saved", "text", "Nothing any more: this node is gone, as nothing holds it."))
+        details.append(Detail("Saved", "text", "This node was freed: nothing references it."))
     elif node.freed:
-        details.append(Detail("Saved", "text", "What was saved is freed: this node cannot run again."))
+        details.append(Detail("Saved", "text", "Its saved tensors are freed, so this node can't run again."))
     elif not made.saved:
-        details.append(Detail("Saved", "text", "Nothing: the backward needs no tensor of the forward."))
+        details.append(Detail("Saved", "text", "Nothing saved: this backward needs no forward tensors."))
     else:
         held = [(saved_name(frame, node, i), held_now(frame, node, i)) for i in range(len(node.saved))]
         details += [say(value_detail, "Saved", *each) for each in held]
@@ -162,11 +162,11 @@ def _tensor_details(say: FormatCache, tensor: TensorState, leaf: bool) -> tuple[
     details = [*_error(tensor), say(value_detail, "Value", name, tensor.value)]
     if not leaf:
         cut = [] if tensor.cut is None else [Detail("Cut", "text", _sentence(cut_said(tensor.cut)))]
-        return (*details, Detail("Grad", "text", "None is computed: it does not require grad."), *cut)
+        return (*details, Detail("Grad", "text", "None: this tensor doesn't require grad."), *cut)
     details += hook_details(tensor)
     details += [say(value_detail, "Gradient in", "", grad) for grad in tensor.received]
     if tensor.grad is None:
-        why = "it was cleared" if tensor.cleared else "no backward has added to it yet"
+        why = "it was cleared" if tensor.cleared else "no backward pass has reached it yet"
         return (*details, Detail("Grad", "text", f"None: {why}."))
     return (*details, say(value_detail, "Grad", f"{name}.grad" if name else "grad", tensor.grad))
 
@@ -185,7 +185,7 @@ def output_box(say: FormatCache, frame: Frame, id: str, nr: int) -> Box:
     details = [say(value_detail, "Value", *result_of(frame, node, nr))] if known else []
     lines: tuple[str, ...] = ()
     if seed is not None:
-        details.append(say(value_detail, "Seed", "the gradient backward starts with", seed.grad))
+        details.append(say(value_detail, "Seed", "the gradient that backward starts with", seed.grad))
         lines = ("no seed" if seed.grad is None else f"seed {say(brief_of, seed.grad, BOX_COLUMNS - 5)}",)
     title = (frame.variable(node.outputs[nr][0]) if known else None) or "output"
     state = "done" if seed is not None else "idle"
@@ -247,23 +247,23 @@ def chip(say: FormatCache, frame: Frame, id: str, index: int) -> Box:
     title = name if name.startswith("saved") else f"saved {name}"
     packed, about = packed_line(saved), packed_details(frame, saved)
     if value is None:  # what a hook made of it is no tensor
-        what = f"a hook keeps a {saved.packed.kept}" if saved.packed else "not recorded"
-        what = "a slot, to be computed again" if is_slot(saved) else what
+        what = f"a hook saved a {saved.packed.kept}" if saved.packed else "not recorded"
+        what = "a slot, to be recomputed" if is_slot(saved) else what
         state = "idle" if node.keeps else "freed"
         return Box(f"{id}.saved{index}", "saved", title, (what, *packed), state, holder=id, details=tuple(about))
     first = say(_compact, value, "", CHIP_COLUMNS)
     lines, kind = (*first, *trouble_of(value), *packed), tuple(filter(None, (head_of(value),)))
-    state, note = "idle", f"Kept at version {saved.version} for the backward of {node.made.name}."
+    state, note = "idle", f"Saved at version {saved.version} for {node.made.name}."
     if node.gone and not node.freed:
-        state, lines, note = "freed", kind, "Gone with its node, which nothing holds any more."
+        state, lines, note = "freed", kind, "Freed with its node, which nothing references."
     elif node.freed:
         state, lines = "freed", kind
         ran = node.made.name if node.run_by is None else frame.called(node.run_by)
-        note = f"Freed when {ran} had run: backward(retain_graph=True) would have kept it."
+        note = f"Freed after {ran} ran. backward(retain_graph=True) would have kept it."
     elif saved.tensor is not None and frame.stale(id, index):
-        state, lines = "error", (*lines, "written since it was saved")
+        state, lines = "error", (*lines, "modified since it was saved")
         now = frame.version(saved.tensor)
-        note = f"Kept at version {saved.version}, but written since: it is at version {now} now."
-    details = (say(value_detail, "Value", name, value), *about, Detail("What becomes of it", "text", note))
+        note = f"Saved at version {saved.version}, but modified since: it is at version {now} now."
+    details = (say(value_detail, "Value", name, value), *about, Detail("Status", "text", note))
     who, unsaid = whose(frame, id, saved) if node.keeps else "", left_out(value)
     return Box(f"{id}.saved{index}", "saved", title, lines, state, holder=id, details=details, note=who, unsaid=unsaid)

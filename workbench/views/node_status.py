@@ -9,9 +9,9 @@ from ..trace.frame import Frame, NodeState
 from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreated
 from ..trace.schema import Record
 
-GONE = "gone: nothing holds it any more"
-BESIDE = "no backward comes here"
-_RUNS = "It runs the node of the operation that wrote through the view, on the gradient of what was written."
+GONE = "freed: no references left"
+BESIDE = "not reached by backward"
+_RUNS = "The operation wrote through a view. CopySlices runs its node on the gradient of the part that was written."
 
 
 class NodeStatus:

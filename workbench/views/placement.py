@@ -16,7 +16,7 @@ from .lanes import Lanes
 from .titles import entitled
 from .unrecorded import found_expressions
 
-_RAN = "recorded while a backward ran"
+_RAN = "recorded during a backward pass"
 _LAYER = re.compile(r"^(\d+) › .*")  # the class of a layer that has only a number
 
 

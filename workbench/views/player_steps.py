@@ -42,7 +42,7 @@ _PLACED = NodeCreated | NodeStarted | TensorWritten  # what happens at a node
 _OVER = frozenset({BackwardFinished, Failed})
 _ALONE = frozenset({Failed, GradCaptured, BackwardStarted})  # what no other stop is told together with
 _NAMED = 6  # of what happens in one step, so many are named in its caption
-NOTHING = "Nothing joined the graph: only operations on tensors that require grad are recorded."
+NOTHING = "Nothing was added to the graph: only operations on tensors that require grad are recorded."
 
 
 class FrameView(Protocol):
@@ -122,7 +122,7 @@ def point_out(step: StoryStep, trace: Timeline, frame: Frame, stands: Callable[[
     if step.phase == "forward" or (node := first_not_finite(trace.events)) is None:
         return
     step.focus = stands(node)
-    step.caption = f"{step.caption} The first numbers that are not finite come from {frame.told(node)}."
+    step.caption = f"{step.caption} The first nonfinite values come from {frame.told(node)}."
 
 
 def first_not_finite(events: Iterable[Record]) -> str | None:
@@ -193,8 +193,8 @@ def caption_of(events: Sequence[Record], frame: Frame, higher: Mapping[str, str]
     if cleared:
         clauses.append(_cleared(cleared, frame))
     if joined:
-        clauses.append(f"what it computed joins the graph as {series(joined)}")
-    clauses += [f"tangents are pushed through what it computes: {series(pushed)}"] if running and pushed else pushed
+        clauses.append(f"its operations join the graph as {series(joined)}")
+    clauses += [f"tangents are pushed through its operations: {series(pushed)}"] if running and pushed else pushed
     clauses += view.remarks(frame)
     after = frame.inside
     inside = min(before, after, key=len)

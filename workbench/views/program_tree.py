@@ -257,7 +257,7 @@ def _between(items: Sequence[Item], period: int, rounds: bool) -> str:
     """How many there are between the first and the last of what repeats, and which."""
     count = len(items) // period
     if rounds:
-        return f"{len(items):,} more rounds ({items[0].number:,} to {items[-1].number:,})"
+        return f"{len(items):,} more iterations ({items[0].number:,} to {items[-1].number:,})"
     first, again, last = items[0], items[-period], items[-1]
     if first.title != again.title and (first.kind or first.scope):  # layers
         one, _, kind = first.title.partition(" › ")

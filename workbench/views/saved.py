@@ -43,7 +43,7 @@ from .player_steps import NOTHING, opening
 from .training import losses_of, mark_steps
 from .value_display import COLUMNS, ROWS, exact, grid_of, pages_of, sentence_of, summary_of
 
-LEGEND = "What each operation keeps until its backward has run, and how many bytes that adds; dashed adds nothing."
+LEGEND = "What each operation saves for its backward pass, and how much memory that adds; dashed entries add none."
 _LIST = 250  # px of the list of nodes
 _ROW = 20  # px of a line of the list
 _NODES = 16  # lines of the list
@@ -194,7 +194,7 @@ class _Inspector:
         made, life = self._frame.nodes[node].made, self.survey.lives[node]
         count, ctx = len(made.saved), " + ctx" if made.attributes else ""
         freed, is_gone = self._past(life.freed), self._frame.nodes[node].gone
-        content = size = f"{count} {'freed' if freed else 'gone'}" if count and (freed or is_gone) else ""
+        content = size = f"{count} freed" if count and (freed or is_gone) else ""
         if not content:
             size = self.survey.rows[node].amount
             content = ", ".join(dict.fromkeys(filter(None, (counted_by_kind(made), size))))
@@ -212,7 +212,7 @@ class _Inspector:
         source = made.source
         lines = (f"{source.file}, line {source.line}: {source.text}",) if source else ()
         if not made.saved:
-            lines = (*lines, "It keeps nothing: its backward needs no tensor of the forward.")
+            lines = (*lines, "Nothing saved: this backward needs no forward tensors.")
         elif len(made.saved) > SLOTS:
             lines = (*lines, f"{SLOTS} of {len(made.saved)} saved tensors are shown.")
         details = tuple(Detail(code.name.capitalize(), "code", code.text) for code in made.code)
@@ -246,11 +246,11 @@ class _Inspector:
             freed = self._past(life.freed)
             rows.append(f"read at step {read} {f'and freed at step {freed}' if freed else 'and not freed'}")
         name = slot_name(frame, node, n)
-        word = "freed" if state.freed else "gone" if state.gone else "out of date" if stale else ""
+        word = "freed" if state.freed or state.gone else "out of date" if stale else ""
         title = f"{name} ({word})" if word else name
         about = f"{value.kind}, {value.text(line=60)}" if value else ""
         alt = "; ".join(part for part in (title, about, *rows) if part)
-        details = [Detail("What becomes of it", "text", "; ".join(rows))]
+        details = [Detail("Status", "text", "; ".join(rows))]
         details += [Detail(heading, "code", page) for heading, page in (pages_of(value) if value else ())]
         mark: BoxState = "error" if stale and self._past(life.failed) else "idle"
         lines = (*([value.kind] if value else ()), *wrapped(rows))
@@ -278,32 +278,36 @@ class _Inspector:
 
 
 _INPUT = (
-    "An input as an attribute: nobody checks whether it was written since, so that the gradient may be wrong "
-    "without an error, and it is not freed after backward. Use ctx.save_for_backward."
+    "An input stored as an attribute: in-place changes aren't detected, so the gradient can be silently wrong, "
+    "and it isn't freed after backward. Use ctx.save_for_backward."
 )
 _OUTPUT = (
-    "An output as an attribute: it holds this node, which holds it. That circle is not freed after backward, "
-    "and when the graph goes only the garbage collector finds it. Use ctx.save_for_backward."
+    "An output stored as an attribute: output and node reference each other. That cycle isn't freed after "
+    "backward; only the garbage collector can free it. Use ctx.save_for_backward."
 )
 _OTHER = (
-    "A tensor as an attribute: it is not freed after backward, nobody checks whether it was written since, "
-    "and no hook or checkpoint sees it. Use ctx.save_for_backward."
+    "A tensor stored as an attribute: it isn't freed after backward, in-place changes aren't detected, "
+    "and hooks and checkpoints don't see it. Use ctx.save_for_backward."
 )
-_ARRAY = "An array as an attribute: it is kept until the whole graph goes, and nobody notices if it is written."
-_PLAIN = "This is the right place for it: it is no tensor."
+_ARRAY = "An array stored as an attribute: it is freed only with the whole graph, and changes to it aren't detected."
+_PLAIN = "Not a tensor, so an attribute of ctx is the right place for it."
 
 
 def kept_by(frame: Frame, made: NodeCreated) -> str:
-    """What a new node keeps: `keeps x and y`."""
+    """What a new node saves: `saves x and y`."""
     names = [as_kept(saved, slot_name(frame, made.node, n)) for n, saved in enumerate(made.saved)]
     wrong = [f"ctx.{each.name}" for each in made.attributes if each.tensor is not None]
-    on_ctx = f", and has {series(wrong)} as an attribute, which is unsafe" if wrong else ""
-    return f"keeps {series(list(dict.fromkeys(names))) or 'nothing'}{on_ctx}"
+    on_ctx = (
+        f", and stores {series(wrong)} as {'attributes' if wrong[1:] else 'an attribute'}, which is unsafe"
+        if wrong
+        else ""
+    )
+    return f"saves {series(list(dict.fromkeys(names))) or 'nothing'}{on_ctx}"
 
 
 def counted_by_kind(made: NodeCreated) -> str:
-    """How many saved tensors are kept, packed, or left to be computed again: `2 kept + 1 slot`."""
-    kinds = Counter("slot" if is_slot(each) else "packed" if each.packed else "kept" for each in made.saved)
+    """How many saved tensors are kept, packed, or left to be computed again: `2 saved + 1 slot`."""
+    kinds = Counter("slot" if is_slot(each) else "packed" if each.packed else "saved" for each in made.saved)
     kinds["slots"] = kinds.pop("slot") if kinds["slot"] > 1 else 0
     return " + ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
 
@@ -330,16 +334,16 @@ def slot_rows(frame: Frame, node: str, n: int, wide: int = COLUMNS) -> list[str]
     if saved.tensor is not None:
         now = frame.version(saved.tensor)
         since = " and now" if now == saved.version else f", at version {now} now"
-        since = ", which the write to come makes it" if now < saved.version else since
+        since = " (the write that follows makes it that)" if now < saved.version else since
         rows.append(f"at version {saved.version} when saved{since}")
     elif saved.packed is None:
-        rows.append("a number or a copy that nobody else can write")
+        rows.append("a number or a private copy")
     if is_slot(saved):
         rows.append(AGAIN)
     elif saved.packed is not None:
         source = saved.packed.source
         where = f" ({source.file}, line {source.line})" if source else ""
-        packed = "what it returned is kept" if value else f"it returned a {saved.packed.kept}, which is kept"
+        packed = "its result is saved" if value else f"it returned a {saved.packed.kept}, which is saved"
         rows.append(f"packed by the hook {saved.packed.hook}{where}: {packed}")
     if value is not None and value.values is None:
         rows.append(summary_of(value))
@@ -464,12 +468,12 @@ class Survey:
                 reads = any(not is_slot(saved) for saved in state.made.saved)
                 if state.made.saved and not state.freed:
                     life.read = number
-                caption = f"{state.made.name} runs{' and reads what it had saved' if reads else ''}"
+                caption = f"{state.made.name} runs{' and reads its saved tensors' if reads else ''}"
             elif isinstance(event, CheckpointKept | CheckpointDropped) and frame.working is not None:
                 caption = event.sentence(frame)
             elif isinstance(event, SavedFreed) and event.node in self.lives:
                 self.lives[event.node].freed = number
-                caption = "it frees that" if chosen == event.node else f"{frame.called(event.node)} frees it"
+                caption = "they are freed" if chosen == event.node else f"{frame.called(event.node)} frees its own"
             elif isinstance(event, Failed) and event.node in self.lives:
                 self.lives[event.node].failed = number
                 chosen, phase, caption = event.node, "backward", event.sentence(frame)
@@ -487,7 +491,7 @@ class Survey:
         self._new = False
         made = self.made[min(self._kept)[2]]
         if not self.choices or self.choices[-1].node != made.node:
-            caption = f"Of all that is kept now, {made.name} keeps the most: {self.rows[made.node].amount}"
+            caption = f"Of all nodes, {made.name} holds the most: {self.rows[made.node].amount}"
             self.lives[made.node].chosen.append(len(self.choices))
             self.choices.append(Choice(end, made.node, [caption], "forward", made.source))
         self.choices[-1].whole = True
@@ -553,7 +557,7 @@ _CODE = 34  # columns at most
 _KEPT = 46  # columns at most
 _GAP = 8  # px before the bars
 _BAR = 150  # px of the largest bar
-_EACH = "Each node with what it keeps, the largest first, how many bytes that adds, and its line:"
+_EACH = "Each node with its saved tensors, largest first, the bytes that they add, and its line:"
 
 
 @dataclass(slots=True, frozen=True)
@@ -581,8 +585,8 @@ class NodeRow:
         if self.own:
             return bytes_said(self.own)
         if not self.size:
-            return counted_by_kind(self.made)
-        return "alive anyway" if self.anyway else "adds nothing"
+            return counted_by_kind(self.made) or "only attributes of ctx"
+        return "held anyway" if self.anyway else "adds nothing"
 
 
 def kept_at_a_glance(trace: Timeline, title: str) -> Storyboard:
@@ -599,7 +603,7 @@ def _row(frame: Frame, made: NodeCreated, counted: MutableMapping[str, Counted])
     for n, (saved, value) in enumerate(zip(made.saved, frame.nodes[made.node].saved, strict=True)):
         memory, size, anyway = kept_of(frame, f"{made.node}.{n}", saved, value)
         first = counted.setdefault(memory, Counted(size, anyway, made.node))
-        also = ", alive anyway" if first.anyway else ""
+        also = ", held anyway" if first.anyway else ""
         also = also or f", counted with {frame.called(first.node)}" * (first.node != made.node)
         kind = f" {value.shape}" if value is not None else ""
         row.names.append(f"{slot_name(frame, made.node, n)}{kind}{also}")
@@ -611,7 +615,7 @@ def _row(frame: Frame, made: NodeCreated, counted: MutableMapping[str, Counted])
 
 
 def _keep_nothing(count: int) -> str:
-    return f"{count:,} {'nodes keep' if count > 1 else 'node keeps'} nothing"
+    return f"{count:,} {'nodes save' if count > 1 else 'node saves'} nothing"
 
 
 def _boxes(survey: Survey) -> list[Box]:
@@ -621,11 +625,11 @@ def _boxes(survey: Survey) -> list[Box]:
     size, anyway = (
         sum(each.size for each in survey.counted.values() if each.anyway is lives) for lives in (False, True)
     )
-    head = f"{len(rows)} of {len(all_)} nodes keep{'s' * (len(rows) == 1)} {bytes_said(size)} for backward"
+    head = f"{len(rows)} of {len(all_)} nodes save{'s' * (len(rows) == 1)} {bytes_said(size)} for backward"
     boxes = [Box("total", "heading", head, place=(0, 0, columns(head) * TITLE_CHARACTER + 8, 24))]
     top = _TOP + _LINE * bool(anyway)
     if anyway:
-        text = f"They also need {bytes_said(anyway)} of parameters and inputs, which live anyway"
+        text = f"They also need {bytes_said(anyway)} of parameters and inputs, which are held anyway"
         boxes.append(_text("anyway", "text", text, 0, 24))
     shown = rows[: _ROWS - (len(rows) > _ROWS)]
     places = places_of(row.made for row in rows)
@@ -633,7 +637,7 @@ def _boxes(survey: Survey) -> list[Box]:
     short = told_apart(called, _NAME)
     table = [
         ["node", *[short[name] for name in called]],
-        ["keeps", *[cut(clean(series(row.names)), _KEPT) for row in shown]],
+        ["saves", *[cut(clean(series(row.names)), _KEPT) for row in shown]],
         ["bytes", *[bytes_said(row.own) for row in shown]],
         ["line", *[cut(clean(row.made.source.text), _CODE) if row.made.source else "" for row in shown]],
     ]
@@ -674,4 +678,4 @@ def _alt_of(row: NodeRow, called: str) -> str:
     source, name = row.made.source, row.made.name
     line = f" (line {source.line}: {source.text})" if source else ""
     who = name if called == clean(name) else f"{called} ({name})"
-    return f"{who} keeps {bytes_said(row.own)}: {series(row.names)}{line}"
+    return f"{who} saves {bytes_said(row.own)}: {series(row.names)}{line}"

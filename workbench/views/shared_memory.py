@@ -53,13 +53,13 @@ class SharedMemoryArrows:
                 continue  # it becomes its own output by the write that comes next
             if (home := self._home(frame, saved.tensor)) not in (None, id):
                 state = "idle" if drawn and node.keeps else "future"
-                note = f"what {node.made.name} saved is {frame.called(saved.tensor)} itself"
+                note = f"the tensor that {node.made.name} saved is {frame.called(saved.tensor)} itself"
                 lines.append(Arrow(f"{id}.saved{index}.same", home, f"{id}.saved{index}", "same", "", state, alt=note))
         if (base := base_of(frame, node)) is not None:
             home = self._home(frame, base)
             if home not in (None, id, *(edge.source for _, edge in frame.edges_of(id))):
                 state = "idle" if drawn else "future"
-                note = f"what {node.made.name} gives is a view of {frame.called(base)}: the same memory"
+                note = f"the result of {node.made.name} is a view of {frame.called(base)}: the same memory"
                 lines.append(Arrow(f"{id}.base", home, id, "same", "", state, alt=note))
         return lines
 
@@ -88,7 +88,7 @@ def whose(frame: Frame, node: str, saved: Saved) -> str:
     tensor = saved.tensor
     if tensor is None:
         packed = saved.packed
-        return "" if packed is None or packed.tensor is None else f"in place of {frame.called(packed.tensor)}"
+        return "" if packed is None or packed.tensor is None else f"instead of {frame.called(packed.tensor)}"
     if frame.tensors[tensor].node == node:
         return "its own output"
     if frame.variable(tensor) or frame.viewed(tensor):
@@ -123,5 +123,5 @@ def memory_details(frame: Frame, tensor: str) -> list[Detail]:
     base = frame.tensors[tensor].base
     if base is None:
         return []
-    text = f"That of {frame.called(base)}: a write into one is a write into both, and they have one version."
+    text = f"Shared with {frame.called(base)}: writing into one changes both, and they have one version."
     return [Detail("Memory", "text", text)]

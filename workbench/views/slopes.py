@@ -178,7 +178,7 @@ class _Finder:
         ends = ", unchanged" if text == "1" else "" if alone else ", elementwise" if self._reads_arrays(factor) else ""
         sizes = math.prod(sent.shape) - math.prod(came.shape)
         if came.shape != sent.shape and not (sizes > 0 and self._reads_arrays(factor)):
-            ends = f", {'summed to' if sizes < 0 else 'repeated to' if sizes else 'as'} {sent.shape or 'one number'}"
+            ends = f", {'summed to' if sizes < 0 else 'broadcast to' if sizes else 'as'} {sent.shape or 'one number'}"
         label = words + ends if columns(words + ends) <= LABEL_COLUMNS else words
         filled = "" if alone else factor_of(self._filled(factor))
         if filled and "…" not in filled + came.text() and "from " not in filled + came.text():

@@ -188,7 +188,7 @@ class Stage:
         if s.done:
             over = BackwardFinished(self._start.task)
             over.apply(self._frame)
-            clauses.append("the backward is over")
+            clauses.append("the backward pass has finished")
         self._say(s, before, clauses)
         changes = self._redraw({**self._frame.touched, **self._wait(s)})
         if grown:
@@ -252,7 +252,7 @@ class Stage:
                 joined.append(record.name)
             elif clause := record.sentence(self._frame):
                 clauses.append(clause)
-        return clauses + ([f"what it computed joins the graph as {series(joined)}"] if joined else [])
+        return clauses + ([f"its operations join the graph as {series(joined)}"] if joined else [])
 
     def _wait(self, s: Stepper) -> dict[Key, None]:
         """Put down what waits where; the places where something else waits than before."""
@@ -308,9 +308,7 @@ class Stage:
             self.sentence = f"{begins} {len(ran_of(s))} of {len(s._to_run())} nodes have run{waits}."
         elif new := [place for place, value in self._edits.items() if edits.get(place) is not value]:
             node, nr = new[-1]
-            self.sentence = (
-                f"The gradient that waits at {self.called(node)} is changed to {_short(self._edits[node, nr])}."
-            )
+            self.sentence = f"The gradient waiting at {self.called(node)} is now {_short(self._edits[node, nr])}."
         if branch is not s.branch and (count or before == s.steps):
             self.sentence += f" This is {s.branch.name} now."
         if s.reason is not None and count:

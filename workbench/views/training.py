@@ -40,7 +40,7 @@ _MOST = 12  # steps of the training that are told of many
 _LEAST = 3  # in any case, and points that a curve must have
 _NODES = 4_000  # of all that are told, roughly
 _NAMED = 3  # leaves that a caption names
-_ADDS = "grad adds to that of {}"
+_ADDS = "includes the gradient of {}"
 _KINDS = 4  # of steps of different operations, each of which is told
 _CURVES = 3  # losses of one training that are drawn
 _LOSS = "loss"  # what one is called that no variable has
@@ -76,7 +76,7 @@ class Changing:
         notes: list[str] = super().of_leaves(frame, ids)  # type: ignore[misc]
         held = [self.held[id] for id in ids if id in self.held and frame.tensors[id].grad is not None]
         if held:
-            notes.append(f"{len(held)} grads add to those of {held[0]}" if held[1:] else _ADDS.format(held[0]))
+            notes.append(f"{len(held)} grads include those of {held[0]}" if held[1:] else _ADDS.format(held[0]))
         changes = [changed[1] for id in ids if (changed := self._change(frame, id))]
         known = [change.norm for change in changes if change is not None]
         if changes:
@@ -86,7 +86,7 @@ class Changing:
     def _rest(self, frame: Frame, id: str) -> list[str]:
         """What a leaf's `.grad` holds that no arrow brought."""
         rest: list[str] = super()._rest(frame, id)  # type: ignore[misc]
-        return [line.replace("by no arrow", "of steps before") for line in rest]
+        return [line.replace("from elsewhere", "from earlier steps") for line in rest]
 
     def remarks(self, frame: Frame) -> list[str]:
         """What the view has to add, and how leaves have changed."""
@@ -98,7 +98,7 @@ class Changing:
                 if changed := self._change(frame, id):
                     before, change = changed
                     by = f" by {said(change)}" if change is not None else ""
-                    remarks.append(f"in this step {frame.called(id)} has changed from {said(before)}{by}")
+                    remarks.append(f"in this step {frame.called(id)} changed from {said(before)}{by}")
         return remarks
 
     def _change(self, frame: Frame, id: str) -> tuple[Value, Value | None] | None:
@@ -161,7 +161,7 @@ def film(
     rounds, cast = _rounds(trace, step), Aligner()
     chapters = cast_rounds(trace.events, rounds, _chosen(trace.events, rounds, step), cast) if rounds else None
     if chapters is None and step is not None:
-        raise ValueError("The steps of this training cannot be shown alone: each goes on with the graph of others.")
+        raise ValueError("These steps can't be shown separately: each continues the graph of an earlier one.")
     if chapters is None:
         return None
     plan_view = kind(cast.plan)
@@ -362,15 +362,14 @@ class _Holding:
 def _not_cleared(frame: Frame, held: Mapping[str, str]) -> str:
     names = [frame.called(id) for id in held]
     which = series([f"{name}.grad" for name in names[:_NAMED]]) if len(names) <= _NAMED else f"{len(names)} gradients"
-    have = "has" if len(names) == 1 else "have"
-    return f"Gradients were not cleared: backward adds to what {which} {have} of {next(iter(held.values()))}."
+    return f"Gradients weren't cleared: backward adds to {which} from {next(iter(held.values()))}."
 
 
 def _left(rounds: Sequence[Round]) -> str:
-    """`steps 4 to 499 are left out; show(step=4) tells step 4`."""
+    """`steps 4 to 499 are left out; show(step=4) shows step 4`."""
     first, last = rounds[0], rounds[-1]
     verb = "is" if first is last else "are"
-    return f"{_series(first, last)} {verb} left out; show(step={first.number}) tells {first.name}"
+    return f"{_series(first, last)} {verb} left out; show(step={first.number}) shows {first.name}"
 
 
 # One storyboard of several.

@@ -255,7 +255,7 @@ class Matrix:
                 place = (here - _SEED - 8, y, _SEED, self.row)
                 found.append(Box(f"{self.id}.s{i}", "cell", "", place=place, alt=f"seed of {name}"))
             for j in range(len(self.columns)):
-                place, alt = (here + j * across, y, self.cell, self.row), f"{self.entry(i, j)}: not known yet"
+                place, alt = (here + j * across, y, self.cell, self.row), f"{self.entry(i, j)}: not computed yet"
                 found.append(Box(f"{self.id}.{i}.{j}", "cell", "", place=place, alt=alt))
         return found
 
@@ -349,7 +349,7 @@ def pages_of(value: Value) -> list[tuple[str, str]]:
 def summary_of(value: Value) -> str:
     """That only a summary is there, and what it says."""
     if not value.is_known:
-        return "The values are unknown: nobody could look at them."
+        return "The values are unknown: the recording couldn't read them."
     size = math.prod(value.shape)
     span = "none is finite"
     if value.min is not None and value.max is not None and value.mean is not None:

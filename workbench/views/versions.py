@@ -22,8 +22,7 @@ from ..trace.values import series
 from .value_display import sentence_of
 
 LEGEND = (
-    "Rows are tensors, columns lines of code; the number is a version: a write makes a new one, a read needs the saved "
-    "one."
+    "Rows are tensors, columns are lines of code; each write makes a new version, and backward needs the saved one."
 )
 _LEFT = 236  # px: the room of the names
 _TOP = 52  # px of what stands above the first row
@@ -43,7 +42,7 @@ _TOLD = 8  # moments in one column
 _FAILURES = 3  # reads that fail, which have their columns in any case
 _MARKS = 16  # of a row's history that are told
 _SENTENCES = 3  # of a mark that stands for several
-NOTHING = "Nothing was saved for a backward, and nothing that is part of a graph was written."
+NOTHING = "No tensor was saved for backward, and no tensor of a graph was modified in place."
 
 
 def versions(trace: Timeline) -> Storyboard:
@@ -382,7 +381,7 @@ def _told(row: Memory) -> tuple[str, tuple[Detail, ...]]:
     return summary, (Detail("Storage", "text", summary), Detail("History", "text", history))
 
 
-CURE = "Make a new tensor in place of writing into this one, write before it is saved, or save a clone of it."
+CURE = "Create a new tensor instead of writing into this one, write before it is saved, or save a clone of it."
 
 
 def _tall(memory: Memory) -> float:
@@ -394,7 +393,7 @@ def _tall(memory: Memory) -> float:
 def _callout(cause: Mark, moments: list[Moment]) -> str:
     source = moments[cause.moment].source
     line = f"{line_said(source)} " if source else ""
-    return cut(clean(f"^ {line}spoiled what {cause.spoiled[0]} had saved"), 110)
+    return cut(clean(f"^ {line}overwrote what {cause.spoiled[0]} saved"), 110)
 
 
 def _title(mark: Mark) -> str:
@@ -403,7 +402,7 @@ def _title(mark: Mark) -> str:
 
 def _said(mark: Mark) -> str:
     verb = {"write": "written by", "save": "saved by", "read": "read by"}[mark.kind]
-    failed = " in vain" if mark.cause else ""
+    failed = ", which fails" if mark.cause else ""
     return f"{verb} {mark.who}{failed} ({'now ' if mark.kind == 'write' else ''}version {mark.version})"
 
 
@@ -492,10 +491,8 @@ class Histories:
         packed = all(saved.packed for made in kept for saved in made.saved)
         clauses = [f"{made.name} saved {series(list(dict.fromkeys(_bare(made.saved))))}" for made in kept[:2]]
         clauses += [f"{len(kept) - 2} more nodes did so"] if len(kept) > 2 else []
-        how = "as hooks packed it" if packed else "a number or a copy of its own"
-        return (
-            f"{series(clauses)}, {how}: nothing that somebody else could write into, so there is no version to follow."
-        )
+        how = "as hooks packed it" if packed else "a number or a private copy"
+        return f"{series(clauses)}, {how}: no other code can write into it, so there is no version to follow."
 
     def _put(self, tensor: str, mark: Mark, phase: Phase, source: SourceLine | None) -> None:
         frame = self._frame
@@ -557,10 +554,10 @@ class Histories:
         frame = self._frame
         owner = frame.owner(event.tensor)
         through = "" if owner == event.tensor else f", through {frame.variable(event.tensor) or 'a view of it'}"
-        said = f"{event.writes} {self._name(owner)}{through}: it is at version {event.version} now"
+        said = f"{event.writes} {self._name(owner)}{through}: now version {event.version}"
         if late := frame.stale_holders(event.tensor):
             who = series([frame.called(node) for node in late]) if len(late) < 3 else f"{len(late)} nodes"
-            said += f", but {who} had saved it before that"
+            said += f", but {who} saved it before that"
         mark = Mark("write", event.version, 0, event.name, said)
         self._put(event.tensor, mark, event.phase(frame), event.source)
 
@@ -578,7 +575,7 @@ class Histories:
             return
         for owner, (tensor, version, index) in self._saved(node).items():
             if not self._frame.stale(node, index):  # of one that is out of date it is not known yet whether it is read
-                said = f"{called} reads {self._name(owner)}, saved at version {version}: nothing has changed"
+                said = f"{called} reads {self._name(owner)}, saved at version {version}: unchanged"
                 self._put(tensor, Mark("read", version, 0, who, said), "backward", self._frame.cursor)
 
     def _fails(self, node: str) -> None:
@@ -589,13 +586,13 @@ class Histories:
             marks = self.memories[owner].marks if owner in self.memories else ()
             writes = [mark for mark in marks if mark.kind == "write" and mark.version > version]
             cause = min(writes, key=lambda mark: mark.version, default=None)
-            said = f"{called} wants {self._name(owner)} as it was at version {version}"
+            said = f"{called} needs {self._name(owner)} as it was at version {version}"
             if cause is None:  # nobody heard it
-                said += f", but it is at version {self._frame.version(owner)}: backward is refused"
+                said += f", but it is at version {self._frame.version(owner)}: backward fails"
             else:
                 source = self.moments[cause.moment].source
                 line = f" ({line_said(source)})" if source else ""
-                said += f", but {cause.who}{line} has made it version {cause.version}: backward is refused"
+                said += f", but {cause.who}{line} made it version {cause.version}: backward fails"
                 cause.spoiled.append(name)
             self._put(tensor, Mark("read", version, 0, name, said, cause), "backward", self._frame.cursor)
 

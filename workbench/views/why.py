@@ -14,8 +14,8 @@ from ..trace.timeline import Timeline
 from .graph import Graph
 from .player_steps import cursor_at
 
-LEGEND = "Values go down the arrows, and gradients climb them, from the loss to what it was computed from."
-_MARKED = "Values go down and gradients climb; a box with a cross is where the way of the gradient ends or goes wrong."
+LEGEND = "Values flow down the arrows; gradients flow back up, from the loss to the tensors it was computed from."
+_MARKED = "Values flow down and gradients flow up; a cross marks where the gradient stops or goes wrong."
 _STORY = "story"
 _COLUMNS = 64  # of the story's lines
 _ENDS = 6  # places of a long way that are drawn at each of its ends

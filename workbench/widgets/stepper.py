@@ -39,8 +39,8 @@ COLUMNS = 24  # of a gradient's text where two are told beside each other
 LAST = 3  # values told of what is watched
 MOST = 100  # differences told
 PAUSE = 0.05  # s between two pictures of a stepper that code drives, at least
-_PREDICT_FIRST = "Predict first: type what you expect, or switch predicting off."
-_CHOOSE = "Choose a node of this backward first."
+_PREDICT_FIRST = "Type your prediction first, or turn predict mode off."
+_CHOOSE = "Select a node of this backward pass first."
 _NO_OUTPUT = "Choose which output's gradient to change, by its number, not {!r}."
 
 RIGHT = 0.005  # a guess this close, relative to the gradient's norm, is right: nobody types more than 3 digits
@@ -163,7 +163,7 @@ class StepperView(Live):
         if other is None:
             return {"rows": [], "told": ""}
         rows = [[self._stage.ids[d.node], d.called, _brief(d.first), _brief(d.second)] for d in found[:MOST]]
-        told = f"Nothing differs from {other.name} so far"
+        told = f"No difference from {other.name} so far"
         if found:
             told = f"Differs first at {against(found[0], other, _brief)}"
         told += f"; the first {MOST} of {len(found)} differences are listed" if len(found) > MOST else ""
@@ -345,28 +345,28 @@ def _leave(ipython: Any, heard: Callable[[], None]) -> None:
 
 
 def closeness(guess: Any, gradient: Any) -> str:
-    """Return how close a guess was: right, off by 10 %, wrong sign, another shape."""
+    """Return how close a guess was: right, off by 10%, wrong sign, wrong shape."""
     mine = np.asarray(guess, dtype=np.float64)
     if gradient is None:
         return "there is no gradient"
     truth = np.asarray(gradient, dtype=np.float64)
     if mine.shape != truth.shape:
-        return f"another shape: yours has {_sizes(mine)}, it has {_sizes(truth)}"
+        return f"wrong shape: expected {_sizes(truth)}, got {_sizes(mine)}"
     if not (np.isfinite(mine).all() and np.isfinite(truth).all()):
-        return "right" if np.array_equal(mine, truth, equal_nan=True) else "not finite where the other is"
+        return "right" if np.array_equal(mine, truth, equal_nan=True) else "not finite where the answer is"
     scale = float(np.linalg.norm(truth.ravel()))
     error = float(np.linalg.norm((mine - truth).ravel()))
     if error <= RIGHT * scale:
         return "right"
     if not scale:
-        return "wrong: it is zero"
+        return "wrong: the answer is zero"
     if float(np.linalg.norm((mine + truth).ravel())) <= RIGHT * scale:
         return "wrong sign"
     if truth.size == 1 and (mine * truth < 0).all():
-        return "wrong sign, and another size"
+        return "wrong sign and size"
     percent = 100 * error / scale
-    return f"off by {percent:.0f} %" if percent < 1000 else f"off by a factor of {error / scale:.2g}"
+    return f"off by {percent:.0f}%" if percent < 1000 else f"off by a factor of {error / scale:.2g}"
 
 
 def _sizes(array: np.ndarray) -> str:
-    return f"{array.shape}" if array.shape else "none, a single number"
+    return f"{array.shape}" if array.shape else "a single number"

@@ -157,8 +157,8 @@ def writing(torch, how):
     return train(torch, both, lr=0.001, loss_of=loss_of)
 
 
-WRITES = "writes into the gradient that it is given"
-fault("gradient written", "the backward of Halved", WRITES, "by `grad[0] *= 0.5`")(writing, "item")
+WRITES = "writes into the gradient that it receives"
+fault("gradient written", "the backward of Halved", WRITES, "with `grad[0] *= 0.5`")(writing, "item")
 fault("gradient written", "the backward of Scaled", WRITES)(writing, "method")
 fault("gradient written", "the backward of Scaled", WRITES, "which is not the sum")(writing, "residual")
 fault("gradient written", "hook in_place", WRITES)(writing, "hook")

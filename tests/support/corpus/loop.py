@@ -147,7 +147,7 @@ def written_in_place(torch):
     return run
 
 
-@fault("stopped", "inplace", "had saved gate (its result)", "gate = gate.clone()", at="gate *= 2", asks=True)
+@fault("stopped", "inplace", "saved gate (its result)", "gate = gate.clone()", at="gate *= 2", asks=True)
 def gate_that_is_doubled(torch):
     net = mlp(torch, 3, 4)
 

@@ -362,7 +362,7 @@ def activation(torch, kind, samples=12):
     return train(torch, Model(), torch.randn(samples, 4), torch.randn(samples, 2), lr=0.01)
 
 
-DIFFERS = ("They differ", "a factor of 2", "gradcheck(Square.apply")
+DIFFERS = ("doesn't match its derivative", "a factor of 2", "gradcheck(Square.apply")
 fault("not the derivative", *DIFFERS, at="# applied", asks=True)(activation, "wrong")
 fault("not the derivative", at="# applied", asks=True)(activation, "wrong", 64)  # of 512 numbers, as many as are kept
 for kind in ("right", "reversed", "spiking", "rounded", "of a row"):
@@ -437,7 +437,7 @@ def product(torch, how):
     return train(torch, parts, lr=0.01, rounds=6, loss_of=loss_of)
 
 
-SAID = "the backward of Product", "its results should have moved by", "gradcheck(Product.apply, inputs)"
+SAID = "The backward of Product", "its results should have moved by", "gradcheck(Product.apply, inputs)"
 fault("not the derivative", *SAID, at="Product.apply", asks=True)(product, "transposed")
 fault("not the derivative", *SAID, at="Product.apply", asks=True)(product, "reversed")
 healthy()(product, "right")
@@ -490,7 +490,7 @@ def formula(torch, kind):
     return run
 
 
-UNLIKE = ("the backward of Formula", "the formula gives", "gradcheck(Formula.apply, inputs)")
+UNLIKE = ("The backward of Formula", "the formula gives", "gradcheck(Formula.apply, inputs)")
 for kind, gradient in {
     "linear without a transpose": "equals `a @ b.t()`, but the gradient of a is not",
     "linear with the weight's transposed": "equals `a @ b.t()`, but the gradient of b is not",

@@ -38,7 +38,7 @@ def loss_under_no_grad(torch):
     return refused(torch, compute)
 
 
-@cut_off("# off", "switched off even where the backward is called", why="net.2.bias")
+@cut_off("# off", "Gradients are still off where backward is called", why="net.2.bias")
 def backward_under_no_grad(torch):
     def run():
         net = mlp(torch, 3, 4, 2)
@@ -63,7 +63,7 @@ def loss_of_one_hot(torch):
     return refused(torch, lambda net, x, y: torch.nn.functional.one_hot(net(x).argmax(1), 2).float().sum())
 
 
-@cut_off(".long()", "int64 numbers")
+@cut_off(".long()", "int64 values")
 def loss_of_whole_numbers(torch):
     return refused(torch, lambda net, x, y: net(x).long().float().sum())
 
@@ -101,7 +101,7 @@ def loss_of_a_buffer(torch):
     return refused(torch, compute)
 
 
-@cut_off("loss.backward()", "nothing was recorded that leads", without="no_grad")
+@cut_off("loss.backward()", "its recorded history contains no tensor", without="no_grad")
 def loss_of_a_buffer_that_was_cleared(torch):
     memory = torch.zeros(5, 2)
 
@@ -130,7 +130,7 @@ def loss_of_a_sample(torch):
     return refused(torch, lambda net, x, y: torch.distributions.Normal(net(x)[:, 0], 1.0).sample().sum())
 
 
-@cut_off("loss.backward()", "nothing was recorded that leads", "net.0.weight, net.0.bias")
+@cut_off("loss.backward()", "its recorded history contains no tensor", "net.0.weight, net.0.bias")
 def frozen_model(torch):
     net = mlp(torch, 3, 4, 2)
     freeze(net)
@@ -154,9 +154,9 @@ SECOND = "a second time"
 @fault(
     "stopped",
     SECOND,
-    "h carries the graph of an earlier round",
+    "h carries the graph of an earlier iteration",
     "h = h.detach()",
-    without="anew",
+    without="again in each",
     at="h = cell(",
     asks=True,
 )
@@ -177,8 +177,8 @@ def state_carried_along(torch):
 @fault(
     "stopped",
     SECOND,
-    "weights carries the graph of an earlier round",
-    "weights anew",
+    "weights carries the graph of an earlier iteration",
+    "weights again",
     without="detach",
     at="weights = ",
     asks=True,
@@ -211,7 +211,7 @@ def two_losses_of_one_graph(torch):
     return run
 
 
-@fault("stopped", SECOND, "belongs to the graph that the backward", "made.detach()", at="made = maker(", asks=True)
+@fault("stopped", SECOND, "belongs to a graph that the backward", "made.detach()", at="made = maker(", asks=True)
 def second_loss_through_the_first(torch):
     maker, judge = mlp(torch, 2, 3, 3), mlp(torch, 3, 4, 1)
 
@@ -239,7 +239,7 @@ def step_between_two_backwards(torch):
     return run
 
 
-@fault("stopped", "modified by an inplace", "carries the graph of an earlier round", asks=True)
+@fault("stopped", "modified by an inplace", "carries the graph of an earlier iteration", asks=True)
 def state_carried_over_a_step(torch):
     cell, out = torch.nn.RNNCell(1, 4), torch.nn.Linear(4, 1)
     optimizer = torch.optim.SGD([*cell.parameters(), *out.parameters()], lr=0.1)
@@ -257,7 +257,7 @@ def state_carried_over_a_step(torch):
     return run
 
 
-@fault("stopped", "modified by an inplace", "scores carries", "scores anew", without="detach", asks=True)
+@fault("stopped", "modified by an inplace", "scores carries", "scores again", without="detach", asks=True)
 def scores_of_old_weights(torch):
     net = mlp(torch, 3, 4, 2)
     optimizer = torch.optim.Adam(net.parameters(), lr=0.1)
@@ -301,7 +301,7 @@ def update_by_hand_makes_a_new_tensor(torch):
     return run
 
 
-@fault("stopped", SECOND, "c and h carry the graph of an earlier round", "c = c.detach()", asks=True)
+@fault("stopped", SECOND, "c and h carry the graph of an earlier iteration", "c = c.detach()", asks=True)
 def two_states_carried_along(torch):
     cell = torch.nn.LSTMCell(1, 4)
 
@@ -315,7 +315,7 @@ def two_states_carried_along(torch):
     return run
 
 
-@fault("stopped", SECOND, "self.memory carries the graph of an earlier round", "self.memory.detach()", asks=True)
+@fault("stopped", SECOND, "self.memory carries the graph of an earlier iteration", "self.memory.detach()", asks=True)
 def memory_of_a_module(torch):
     class Memory(torch.nn.Module):
         def __init__(self):
@@ -353,7 +353,7 @@ def state_that_a_lstm_returns(torch):
     return run
 
 
-@fault("stopped", SECOND, "old carries", "old = old.detach()", "compute old anew", at="old = net(x)", asks=True)
+@fault("stopped", SECOND, "old carries", "old = old.detach()", "compute old again", at="old = net(x)", asks=True)
 def chances_of_the_old_policy(torch):
     net, x = mlp(torch, 3, 4, 2), torch.randn(5, 3)
 
@@ -383,7 +383,7 @@ def penalty_without_the_graph_of_its_gradient(torch):
 @fault(
     "stopped",
     SECOND,
-    "The result of exp carries the graph of an earlier round",
+    "The result of exp carries the graph of an earlier iteration",
     "call detach() on the result of exp",
     without="h = h",
     at="states.of.append(",
@@ -402,7 +402,7 @@ def states_in_a_queue(torch):
     return run
 
 
-@cut_off("# a third power", "has computed a gradient of tensors that take none", engines=("workbench",))
+@cut_off("# a third power", "computed its gradient from tensors that don't require grad", engines=("workbench",))
 def second_derivative_of_a_constant(torch):
     class Cube(torch.autograd.Function):
         @staticmethod
@@ -424,7 +424,7 @@ def second_derivative_of_a_constant(torch):
     return run
 
 
-@fault("stopped", "appears to not have been used", "both computed from xt", "make x first", at="x = xt[", asks=True)
+@fault("stopped", "appears to not have been used", "both computed from xt", "create x first", at="x = xt[", asks=True)
 def slope_by_a_slice_that_was_made_later(torch):
     net = mlp(torch, 2, 4, 1)
 

@@ -139,7 +139,7 @@ function arrowParts(arrow) {
 
 /** A title, which is code, with the count of a loop's rounds set apart from it. */
 function titled(title) {
-  const [, text, rounds] = /^(.*?)(: [\d,]+ rounds)?$/.exec(words(title));
+  const [, text, rounds] = /^(.*?)(: [\d,]+ iterations)?$/.exec(words(title));
   return rounds ? [text, svg("tspan.wb-rounds", {}, rounds)] : [text];
 }
 /** How wide a box's title is with its first line behind it; 0 where that stands below. */

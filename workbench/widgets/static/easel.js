@@ -14,9 +14,9 @@ const holds = new WeakMap(); // the timers of these, by their cells
 const PANS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 /** The keys that every picture has, after those of what plays it. */
 const COMMON_KEYS = [
-  ["↑ ↓", "choose a box"], ["Enter", "its details"], ["/", "find"],
-  ["+ −", "zoom"], ["0", "fit"], ["1", "100 %"], ["f", "full screen"],
-  ["Shift ← ↑ → ↓", "move the picture"], ["t", "theme"], ["Esc", "close"], ["?", "this list"],
+  ["↑ ↓", "Select a box"], ["Enter", "Show details"], ["/", "Find"],
+  ["+ −", "Zoom"], ["0", "Fit"], ["1", "100%"], ["f", "Full screen"],
+  ["Shift ← ↑ → ↓", "Pan"], ["t", "Theme"], ["Esc", "Close"], ["?", "Show shortcuts"],
 ];
 
 const chosenIn = new WeakMap();
@@ -121,16 +121,16 @@ function finder(boxes, drawn, kinds, { see, leave, enter, inside = () => "" }) {
   const field = html("input", { type: "search", "aria-label": label, placeholder: "name or operation" });
   const said = html("span.wb-hits", { role: "status" });
   const element = html("div.wb-find", { role: "search" }, field, said,
-    button("next", "Next match", () => turn(1), icon("step")), button("leave", "End the search", close, icon("close")));
+    button("next", "Next match", () => turn(1), icon("step")), button("leave", "Close search", close, icon("close")));
   let hits = [], at = 0;
   const wanted = () => field.value.trim().toLowerCase();
   const holds = (box) => inside(box).includes(wanted());
   const mark = () => {
     drawn.root.querySelectorAll("[data-found]").forEach((group) => group.removeAttribute("data-found"));
     hits.forEach((box, n) => (drawn.groups.get(box).dataset.found = n === at ? "at" : "too"));
-    const box = hits[at], more = box && holds(box) ? ", and inside: Enter opens it" : "";
+    const box = hits[at], more = box && holds(box) ? ", inside this group (Enter to open)" : "";
     fill(said, box ? `${at + 1} of ${hits.length}: ${words(box.title || box.alt)}${more}`
-      : wanted() && "nothing found here");
+      : wanted() && "No matches");
   };
   const search = () => {
     const before = hits[at], there = [...boxes.values()].filter((box) => wanted() && box.state !== "future");
@@ -215,7 +215,7 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
     { action: "out", label: "Zoom out", key: "−", act: smaller, stays: true },
     ...THEMES.map((each) => ({ action: `theme-${each}`, label: each, group: "Theme", act: () => wear(each), on: () => theme() === each })),
     { action: "keys", label: "Keys", key: "?", act: help.toggle }]);
-  bar.append(html("div.wb-zoom", {}, button("fit", "Fit", fit, "Fit"), button("own", "100 %", own, "100 %"),
+  bar.append(html("div.wb-zoom", {}, button("fit", "Fit", fit, "Fit"), button("own", "100%", own, "100%"),
     full.element, more.opener), more.element);
   const body = html("div.wb-body", {}, view.element, view.map.element, view.room, panel.element);
   root.append(bar, ...(habits.under ? [habits.under] : []), find.element, body, html("div.wb-below", {}, ...below), help.element);

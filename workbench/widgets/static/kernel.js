@@ -2,8 +2,8 @@
 
 import { assign, entries, list } from "./drawing.js";
 
-export const BUSY = "The kernel is busy; this waits for its turn.";
-export const AGAIN = ": run the cell again to have a new one.", lostWith = (what) => `The kernel that this ${what} ran in is gone`;
+export const BUSY = "The kernel is busy. The request waits.";
+export const AGAIN = ". Rerun the cell to get a new one.", lostWith = (what) => `The kernel of this ${what} has shut down`;
 const BUSY_MS = 1000, LOOK_MS = 1000;
 const OVER = ["dead", "restarting", "autorestarting"];
 
@@ -53,7 +53,7 @@ export function wire(model, what, { hear, busy, cut }) {
   const look = () => alone(host) && end(lostWith(what));
   const lost = () => {
     look();
-    end(`Nothing in the kernel holds this ${what} any more`);
+    end(`The kernel no longer has this ${what}`);
   };
   // A model that was saved with the notebook has nobody to ask.
   const unanswered = () => (host.kernel?.status === "idle" ? lost() : busy());

@@ -22,11 +22,11 @@ const PLAY_MS = 900;
 const SHORT = 150; // characters of a sentence that needs no scrolling, however narrow the player is
 const CHANGEABLE = ["title", "lines", "state", "shade", "alt", "details", "label", "weight", "tone", "goto", "plot"];
 const KEYS = [
-  ["→", "step, or start over"], ["←", "back"], ["Home", "first step"], ["End", "last step"], ["Space", "play or pause"],
-  ["p", "predict, or not"],
+  ["→", "Next step, or start over"], ["←", "Previous step"], ["Home", "First step"], ["End", "Last step"], ["Space", "Play/pause"],
+  ["p", "Toggle predict mode"],
 ];
-const PART_KEYS = [["PgUp PgDn", "step of the training"]], INSIDE_KEYS = [["Esc", "back to the table"]];
-const OPENS = "Click a cell, or press Enter on it, for the graph of that step.";
+const PART_KEYS = [["PgUp PgDn", "Training step"]], INSIDE_KEYS = [["Esc", "Back to table"]];
+const OPENS = "Click a cell, or press Enter on it, to see the graph of that step.";
 
 /** The storyboard's items as they are at a moment, and `go`, which is exact in both directions. */
 function timeline(storyboard) {
@@ -134,7 +134,7 @@ function stage(el, storyboard, options = {}) {
   };
   let predicts;
   const predicting = { action: "predict", label: "Predict", key: "p", on: () => predicts, act: () => predict((chosen.predicts = !predicts)) };
-  if (options.leave) bar.prepend(button("table", "Back to the table", options.leave, "← Table"));
+  if (options.leave) bar.prepend(button("table", "Back to table", options.leave, "← Table"));
   const legend = html("p.wb-legend", {}, words([storyboard.legend, options.hint].filter(Boolean).join(" "))); // how to read the picture
   const told = () => legend.offsetHeight > 0, mute = () => {
     chosen.mute = legend.hidden = told();

@@ -16,14 +16,14 @@ function numbersOf(text) {
 
 /** How close a guess came, in the words of the stepper. @param {number[]} mine @param {number[]} truth */
 function closeness(mine, truth) {
-  if (mine.length !== truth.length) return `another shape: it has ${truth.length} numbers`;
+  if (mine.length !== truth.length) return `wrong shape: expected ${truth.length} numbers`;
   const far = (sign) => hypot(...mine.map((each, i) => each - sign * truth[i])), scale = hypot(...truth);
   if (far(1) <= RIGHT * scale) return "right";
-  if (!scale) return "wrong: it is zero";
+  if (!scale) return "wrong: the answer is zero";
   if (far(-1) <= RIGHT * scale) return "wrong sign";
-  if (truth.length === 1 && mine[0] * truth[0] < 0) return "wrong sign, and another size";
+  if (truth.length === 1 && mine[0] * truth[0] < 0) return "wrong sign and size";
   const times = far(1) / scale;
-  return times < 10 ? `off by ${Math.round(100 * times)} %` : `off by a factor of ${+times.toPrecision(2)}`;
+  return times < 10 ? `off by ${Math.round(100 * times)}%` : `off by a factor of ${+times.toPrecision(2)}`;
 }
 
 /** What a step brings, each result in words, and in numbers where it has some. @param {Step|undefined} step @param {Items} items */

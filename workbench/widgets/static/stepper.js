@@ -19,10 +19,10 @@ const MARKS = {
   differs: "M-8-3H8M-8 3H8M-4 9L4-9",
 };
 const ACTS = [
-  ["→ or s", "step"], ["←", "back"], ["r", "run"], ["u", "run until …"], ["o", "over a scope"],
-  ["b", "breakpoint at the chosen node"], ["w", "watch it, or not"], ["e", "change the gradient that waits there"],
-  ["x", "to what is watched, and breakpoints"], ["p", "predict, or not"], ["n", "next branch"],
-  ["d", "what differs first"],
+  ["→ or s", "Step"], ["←", "Back"], ["r", "Run"], ["u", "Run until …"], ["o", "Run over a scope"],
+  ["b", "Toggle breakpoint"], ["w", "Toggle watch"], ["e", "Edit the waiting gradient"],
+  ["x", "Go to watches and breakpoints"], ["p", "Toggle predict mode"], ["n", "Next branch"],
+  ["d", "Jump to first difference"],
 ];
 
 const badge = (mark, place = {}) =>
@@ -59,11 +59,11 @@ function stepperControls(first, ask, chosen, see) {
   const sentence = html("p.wb-sentence", { "aria-live": "polite" }), standing = html("span.wb-standing");
   const said = html("p.wb-said", { role: "status" }), warnings = line("wb-warnings"), printed = line("wb-printed");
   const differs = html("p.wb-first", { role: "status" }), notes = html("div.wb-notes", { role: "status" }, warnings, printed);
-  const questions = row("Prediction"), about = row("Chosen node", node, buttons.breakpoint, buttons.watch, waits);
+  const questions = row("Prediction"), about = row("Selected node", node, buttons.breakpoint, buttons.watch, waits);
   const bar = html("div.wb-bar", {}, group(buttons.back, buttons.step, buttons.run), group(until, places, buttons.until));
   offer(places, first.operations.map((name) => [name, ""]));
   upon(branches, "change", () => ask({ do: "switch", text: branches.value }));
-  const desk = html("div.wb-desk", { role: "group", "aria-label": "Watched, breakpoints and branches" });
+  const desk = html("div.wb-desk", { role: "group", "aria-label": "Watches, breakpoints and branches" });
   const held = () => [...desk.querySelectorAll("button, select")];
   const seen = ([id, name]) => button("see", `Show ${name}`, () => see(id), name);
   const sign = (mark) => svg("svg", { viewBox: "-12 -12 24 24", "aria-hidden": true }, badge(mark));
@@ -73,8 +73,8 @@ function stepperControls(first, ask, chosen, see) {
   const lay = ({ watched, stops, branches: [, another], differs: { rows, beside } }) => {
     const at = held().indexOf(keysAt()), cells = (...all) => html("tr", {}, ...all);
     const watches = watched.map((row) => entry("watched", `Stop watching ${row[1]}`, { do: "watch", id: row[0] }, seen(row), row[2]));
-    const breaks = stops.map((text) => entry("breakpoint", `Take off: ${text}`, { do: "off", text }, `Stops ${text}`));
-    const head = cells(html("th", {}, "Gradient at"), html("th", {}, branches), html("th", {}, beside));
+    const breaks = stops.map((text) => entry("breakpoint", `Remove breakpoint: ${text}`, { do: "off", text }, `Stops ${text}`));
+    const head = cells(html("th", {}, "Gradient of"), html("th", {}, branches), html("th", {}, beside));
     const lines = rows.map((row, i) => cells(html("th", {}, seen(row), i ? "" : "first"), ...row.slice(2).map((text) => html("td", {}, text))));
     fill(desk, ...watches, ...(another ? [html("table", {}, head, ...lines)] : []), ...breaks);
     desk.hidden = !desk.firstChild;
@@ -85,7 +85,7 @@ function stepperControls(first, ask, chosen, see) {
     const off = (parts, yes) => parts.forEach((part) => (buttons[part].ariaDisabled = Boolean(yes)));
     const press = (part, yes) => (buttons[part].ariaPressed = yes);
     fill(sentence, gone ?? now.sentence);
-    fill(standing, [`${now.ran} of ${now.count} nodes run`, now.called && `next: ${now.called}`,
+    fill(standing, [`${now.ran} of ${now.count} nodes have run`, now.called && `next: ${now.called}`,
       now.branches[1] && `on ${now.branches[now.branch][0]}`].filter(Boolean).join(" · "));
     fill(said, now.said);
     said.dataset.failed = now.failed;
@@ -121,7 +121,7 @@ function stepperControls(first, ask, chosen, see) {
     if (node.textContent !== title) value.value = "";
     fill(node, (node.title = title));
   };
-  const told = html("div.wb-caption", { role: "group", "aria-label": "What happens", tabindex: 0 }, said, differs, html("div", {}, standing, sentence), notes);
+  const told = html("div.wb-caption", { role: "group", "aria-label": "Status", tabindex: 0 }, said, differs, html("div", {}, standing, sentence), notes);
   return { bar, below: [html("div.wb-tell", {}, told, desk), html("div.wb-asks", {}, questions, about)], buttons, held, until, value, standing, questions, show };
 }
 
