@@ -687,7 +687,7 @@ exercise(
     misconceptions=[
         Misconception(
             "the gradient stays in the sorted order",
-            "the first cell of y is the smallest of x, and that doesn't stand in the first place of x.",
+            "the first cell of y is the smallest value of x, which isn't always the first cell of x.",
             lambda grad_output, x: grad_output,
         ),
         Misconception(

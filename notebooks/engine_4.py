@@ -1,4 +1,4 @@
-"""The engine after sitting 4: forward mode, derivatives of derivatives, and events that others may listen to."""
+"""The engine after session 4: forward mode, derivatives of derivatives, and events that others may listen to."""
 
 from itertools import count
 from math import inf, prod
