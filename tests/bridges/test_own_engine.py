@@ -275,7 +275,7 @@ def test_memory_of_a_write_through_a_view_is_all_given_back(torch: Any) -> None:
         base[1:].mul_(x[:2])
         base.sum().backward()
     said = str(trace.show("memory")._repr_mimebundle_()["text/plain"])
-    assert "CopySlices has run and frees its saved tensors" in said and "0 bytes kept" in said
+    assert "CopySlices has run and frees its saved tensors" in said and "0 bytes held" in said
     assert "saved_tensors[" not in said and "to the end" not in said
 
 

@@ -194,7 +194,7 @@ def test_a_view_that_was_written_gets_its_new_node_when_the_program_asks_and_not
         if trace is not None:
             made = [event.name for event in trace.events if isinstance(event, NodeCreated)]
             assert made.count("AsStridedBackward0") == 1
-            assert "mul_ writes into y: it is at version 1" in repr(trace.show("versions"))
+            assert "mul_ writes into y: now version 1" in repr(trace.show("versions"))
         return number
 
     assert number_of_view(True) == number_of_view(False)

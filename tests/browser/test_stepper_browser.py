@@ -204,7 +204,7 @@ def test_every_key(page: Page) -> None:
     s.press("o")
     assert s.says("standing").startswith("6 of 7")
     s.press("r")
-    assert s.says("sentence").endswith("the backward is over.")
+    assert s.says("sentence").endswith("the backward pass has finished.")
     s.press("ArrowLeft", "ArrowLeft", "ArrowLeft")
     s.root.focus()
     page.keyboard.press("e")

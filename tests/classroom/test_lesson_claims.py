@@ -165,7 +165,7 @@ def bars_that_go_up_once() -> bool:
         x, w = torch.ones(8, 4), torch.ones(4, 10, requires_grad=True)
         with torch.record() as trace:
             loss(x @ w, target).backward()
-        told = re.findall(r"^(?:forward|backward) \d+: (\d+) bytes kept$", repr(trace.show("memory")), re.M)
+        told = re.findall(r"^(?:forward|backward) \d+: (\d+) bytes held$", repr(trace.show("memory")), re.M)
         return [int(number) for number in told]
 
     fused = kept(Fused.apply)
@@ -432,7 +432,7 @@ CLAIMS = [
     ("04", "still requires a gradient", leaf_under_no_grad),
     ("04", "Only a leaf can be frozen", lambda: not works(lambda: (leaf() * 2).requires_grad_(False))),
     ("04", "`.item()`, `.tolist()`, `float(...)` and `torch.tensor(old)` all do that", numbers_outside),
-    ("05", "A graph that has kept nothing allows a second backward", walked_twice),
+    ("05", "A graph that has saved nothing allows a second backward", walked_twice),
     ("05", "a second backward over what they had kept needs `retain_graph=True`", walked_twice),
     (
         "06",

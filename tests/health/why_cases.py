@@ -269,7 +269,7 @@ def zero_factors_of_each_other(engine, w, v, x):
     return [*answers, trace.why(v)]
 
 
-@asks("zero", "Hook <lambda> on w made ", "zero_ made it that at line ")
+@asks("zero", "Hook <lambda> on w changed ", "zero_ made it that at line ")
 def zero_by_a_hook_and_by_hand(engine, w, v, x):
     w.register_hook(lambda grad: grad * 0)
     with recorded(engine) as trace:
@@ -495,7 +495,7 @@ def cut_of_several_tensors(engine, w, v, x):
     return [trace.why(first.bias)]
 
 
-@asks("there", "recomputes its part in backward")
+@asks("there", "runs its part again in backward")
 def hidden_by_a_checkpoint(engine, w, v, x):
     layer, x = engine.nn.Linear(3, 3), engine.ones(2, 3, requires_grad=True)
     with recorded(engine) as trace:

@@ -68,7 +68,7 @@ def assert_told_by_its_class(engine: Any, kind: str, folder: Path) -> None:
     told = [step.caption for step in trace.show().storyboard.steps if ", version " in step.caption]
     assert all(caption.startswith(f"{kind} changes w: now [") for caption in told[:-1]) and len(told) > 1
     assert told[-1].startswith("mul_ writes into w: now [")
-    assert f"{kind} changes w: it is at version 1 now" in str(trace.show("versions").storyboard.steps)
+    assert f"{kind} changes w: now version 1" in str(trace.show("versions").storyboard.steps)
     trace.save(folder / "trace.json")
     loaded = load(folder / "trace.json").show().storyboard
     assert [step.caption for step in loaded.steps] == [step.caption for step in trace.show().storyboard.steps]

@@ -93,7 +93,7 @@ X, R = {"x": Box("x", "leaf", "x")}, {"r": Box("r", "region", "r")}
 @pytest.mark.parametrize(
     ("scene", "steps", "sentence"),
     [
-        (Scene("", {"s": Box("s", "saved", "s", holder="n")}), [], "Box 's' hangs on 'n', which"),
+        (Scene("", {"s": Box("s", "saved", "s", holder="n")}), [], "Box 's' is attached to 'n', which"),
         (Scene("", X, {"a": Arrow("a", "x", "n")}), [], "Arrow 'a' ends at 'n', which"),
         (Scene("", X), [StoryStep("", boxes={"n": {"state": "done"}})], "Step 0 changes 'n', which"),
         (Scene("", X | R), [StoryStep("", boxes={"x": {"region": "r"}})], "Step 0 moves box 'x' into another"),
@@ -117,7 +117,7 @@ def test_what_is_not_described_describes_itself():
     assert told["boxes"][1]["alt"] == "SquareBackward (custom Function); y = x * x; not created yet"
     assert told["steps"][2]["boxes"]["n1"]["alt"] == "SquareBackward (custom Function); y = x * x; running"
     assert told["steps"][2]["arrows"]["x>n1"]["alt"] == (
-        "gradient going from SquareBackward back to x: [2, 4, 6], ‖·‖ = 7.483"
+        "gradient flowing from SquareBackward back to x: [2, 4, 6], ‖·‖ = 7.483"
     )
 
 
