@@ -81,7 +81,7 @@ def test_predicting_hides_what_comes_next_until_it_is_typed(page):
         assert said.inner_text() == (told if nr == 1 else f"{told} {told.replace('Square', 'w')}")
     page.locator("[name=guess]").fill("[8, 20, 38]")
     page.keyboard.press("Enter")
-    assert said.inner_text().endswith("off by 5 %.")
+    assert said.inner_text().endswith("off by 5%.")
     assert position(page) == "7 / 8" and ask.inner_text() == "Predict what comes next:"
     press(page, "last")
     assert position(page) == "7 / 8"
