@@ -99,7 +99,7 @@ def test_the_first_nan_is_told_with_the_line_that_made_its_node() -> None:
     alone, recorded = both(program)
     for told in (alone, recorded):
         assert failed_at(told, "SqrtBackward0")
-    assert "SqrtBackward0 was made (test_torch_errors.py, line" in recorded
+    assert "SqrtBackward0 was created (test_torch_errors.py, line" in recorded
     assert "y = torch.sqrt(x * 0)" in recorded
 
 

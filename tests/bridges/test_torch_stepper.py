@@ -89,7 +89,7 @@ def test_back_runs_again_up_to_there_and_says_so() -> None:
     s = workbench.step(loss).run()
     s.back(3)
     assert torch.equal(net[0].weight.grad, before[0]) and torch.equal(net[2].bias.grad, 2 * before[3])
-    assert "PyTorch's backward was stopped and run again up to here" in repr(s)
+    assert "PyTorch's backward pass was stopped and run again up to here" in repr(s)
     s.run()
     assert are_equal(grads(net), [2 * old for old in before])
 
@@ -278,7 +278,7 @@ def test_an_interrupt_while_a_node_runs_leaves_the_stepper_usable(monkeypatch: p
 
 
 def test_what_cannot_be_stepped_is_refused_in_a_sentence() -> None:
-    with pytest.raises(ValueError, match="leave create_graph away"):
+    with pytest.raises(ValueError, match="don't pass create_graph=True"):
         workbench.step(net_and_loss()[1], create_graph=True)
     with pytest.raises(RuntimeError, match="does not require grad"):
         workbench.step(torch.ones(1))
@@ -317,7 +317,7 @@ def test_a_recording_around_the_forward_tells_the_lines_and_so_does_anomaly_mode
     for s, mark in ((within, "# recorded"), (workbench.step(loss), "# detected")):
         assert s.line() is not None and s.line().text.endswith(mark) and s.line().file == "test_torch_stepper.py"
         s.step()
-        assert f"line:    TanhBackward0 was made at test_torch_stepper.py:{s.line('tanh').line}: loss" in repr(s)
+        assert f"line:    TanhBackward0 was created at test_torch_stepper.py:{s.line('tanh').line}: loss" in repr(s)
         assert s.line(net[0].weight) is None
         assert {step.scope for step in s.run().steps if step.op == "addmm"} == {"net/0"}
 

@@ -84,6 +84,7 @@ NOT_UPDATED += ("never updated", "not updated", "never written", "never changed"
 NO_GRADIENT = ("no gradient", "never got", "got none", "does not reach", "never reached", "cut off", "does not depend")
 NOT_FINITE = ("nan", "not finite", "non-finite", "infinit", "-inf", " inf")
 NOT_THE_DERIVATIVE = ("disagree", "differ", "gradcheck", "check(", "does not agree", "do not agree", "does not match")
+NOT_THE_DERIVATIVE += ("doesn't agree", "don't agree", "doesn't match", "don't match")
 NOT_THE_DERIVATIVE += ("do not match", "not the derivative", "wrong sign", "wrong factor", "wrong derivative")
 
 BUGS: list[Bug] = []
