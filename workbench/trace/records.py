@@ -430,7 +430,7 @@ def lost_said(events: Iterable[Record]) -> str:
             said.append(f"{made}record() records the workbench's own engine. To record PyTorch, use record(torch)")
     was = "1 event of this recording is" if count == 1 else f"{count:,} events of this recording are"
     if count:
-        it, they = ("it", "it") if count == 1 else ("them", "they")
+        they = "it" if count == 1 else "they"
         said.append(f"{was} missing, and so is anything that only {they} showed")
     if unseen:
         ran = [f"{each.thread} ran {each.count:,}" for each in unseen[:3]]
