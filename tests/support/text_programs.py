@@ -50,7 +50,7 @@ def story(board: Storyboard, details: bool = False) -> str:
                 lines.append(f"   {said}{'' if key in before and key.startswith('arrow') else more}")
         before = {key: said for key, (said, _) in now.items()}
     for box in board.at(len(board.steps) - 1).boxes.values() if details else ():
-        bodies = [f"   {detail.heading}: {detail.body}" for detail in box.details if detail.heading != "Made at"]
+        bodies = [f"   {detail.heading}: {detail.body}" for detail in box.details if detail.heading != "Created at"]
         lines += [f"Behind {box.title}:", *bodies] if bodies else []
     return PROGRAM_FILE.sub("program.py", "\n".join(lines))
 
