@@ -55,7 +55,7 @@ def test_the_search_looks_at_what_is_there_and_follows_the_steps(page):
     go(page, 0)
     press(page, "find")
     page.keyboard.type("loss")
-    assert page.locator(".wb-hits").inner_text() == "nothing found here" and page.evaluate(FOUND) == []
+    assert page.locator(".wb-hits").inner_text() == "No matches" and page.evaluate(FOUND) == []
     go(page, 2)
     assert page.evaluate(FOUND) == [["loss", "at"]]
     page.locator(".wb-find [data-action=leave]").click()

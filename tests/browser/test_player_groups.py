@@ -127,7 +127,7 @@ def test_what_is_inside_groups_is_found_and_enter_goes_there(page):
     page.locator(".wb-player").focus()
     page.keyboard.press("/")
     page.keyboard.type("mulbackward")
-    assert page.locator(".wb-hits").inner_text() == f"1 of 1: {LOOP}, and inside: Enter opens it"
+    assert page.locator(".wb-hits").inner_text() == f"1 of 1: {LOOP}, inside this group (Enter to open)"
     page.keyboard.press("Enter")
     assert frames(page) == [LOOP]
     assert page.locator(".wb-hits").inner_text().startswith("1 of 3: iteration 1")

@@ -173,7 +173,7 @@ def test_every_key_works_in_the_whole_browser_window_and_the_step_that_it_comes_
     assert position(page).startswith("5 /")
     page.keyboard.press("?")
     keys = page.locator(".wb-keys")
-    assert keys.is_visible() and "full screen" in keys.inner_text()
+    assert keys.is_visible() and "Full screen" in keys.inner_text()
     page.keyboard.press("f")
     page.keyboard.press("f")
     assert page.evaluate("document.elementFromPoint(innerWidth / 2, innerHeight / 2).closest('.wb-keys') !== null")

@@ -72,7 +72,7 @@ def test_predicting_hides_what_comes_next_until_it_is_typed(page):
         page.locator("[name=guess]").fill(guess)
         press(page, "check")
         assert said.inner_text() == answer
-    place, told = position(page), "Your prediction of what mul sends to Square: another shape: it has 3 numbers."
+    place, told = position(page), "Your prediction of what mul sends to Square: wrong shape: expected 3 numbers."
     for nr, (to, guess) in enumerate((("Square", "4"), ("w", "7")), 1):  # each of what a step gives, by name
         assert position(page) == place and ask.inner_text() == f"Predict what mul sends to {to} ({nr} of 2):"
         assert page.locator("[name=guess]").input_value() == ""

@@ -336,7 +336,7 @@ def test_branches_stand_side_by_side_and_what_differs_first_comes_into_sight(low
     s.click("run")
     expect(first).to_have_text("Differs first at PowBackward0: [1. 1.] here, [0.5 0.5] on main.")
     head, *rows = [row.locator("th, td").all_text_contents() for row in table.locator("tr").all()]
-    assert head[0] == "Gradient at" and head[2] == "main" and s.root.locator("[name=switch]").input_value() == "1"
+    assert head[0] == "Gradient of" and head[2] == "main" and s.root.locator("[name=switch]").input_value() == "1"
     assert rows == [
         ["PowBackward0first", "[1. 1.]", "[0.5 0.5]"],
         ["SubBackward0", "[-4. -6.]", "[-2. -3.]"],
@@ -429,9 +429,9 @@ def test_predicting(page: Page) -> None:
     page.keyboard.press("s")  # nothing is typed yet: it goes to the field
     page.keyboard.type("[0.5, 0.55]")
     s.after(lambda: page.keyboard.press("Enter"))
-    assert s.says("said") == "Your prediction of what MeanBackward0 sends to PowBackward0: off by 7 %."
+    assert s.says("said") == "Your prediction of what MeanBackward0 sends to PowBackward0: off by 7%."
     s.click("step")
-    assert s.says("said").startswith("Predict first") and s.says("standing").startswith("1 of 7")
+    assert s.says("said").startswith("Type your prediction first") and s.says("standing").startswith("1 of 7")
     s.click("predict")
     s.click("step")
     assert s.says("standing").startswith("2 of 7")
@@ -480,7 +480,7 @@ def test_a_busy_kernel_is_said_to_be_busy(page: Page, lab: Lab) -> None:
     page.evaluate(START, f"{AWAIT}wait()")
     eventually((lab.folder / "runs").exists, True)
     s.root.locator('[data-action="step"]').click()
-    expect(s.root.locator(".wb-standing")).to_have_text("The kernel is busy; this waits for its turn.")
+    expect(s.root.locator(".wb-standing")).to_have_text("The kernel is busy. The request waits.")
     (lab.folder / "seen").touch()
     expect(s.root.locator(".wb-standing")).to_contain_text("1 of 7")
 

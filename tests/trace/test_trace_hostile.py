@@ -220,7 +220,7 @@ def test_two_traces_are_drawn_side_by_side_only_if_they_are_small() -> None:
     outputs = [{"node": "n1", "output_nr": nr, "seed": None} for nr in range(3_000)]
     wide = of([FOUND, made(), *({**began(nr, "n1"), "roots": [root]} for nr, root in enumerate(outputs))])
     for pair in ((large, small), (small, large), (small, wide)):
-        with pytest.raises(ValueError, match="too large to be drawn beside another") as refusal:
+        with pytest.raises(ValueError, match="too large to draw next to another") as refusal:
             pair[0].show("compare", against=pair[1])
         assert len(str(refusal.value)) <= 400
     assert str(small.show("compare", against=small))

@@ -319,7 +319,7 @@ def test_an_error_fits_a_notebook_beside_the_list_of_files() -> None:
 def test_every_error_of_autograd_has_a_cause_and_a_cure(name, record):
     program, says = ERRORS[name]
     text = " ".join(repr(torch.explain(error_of(lambda: program(torch), record))).split())
-    assert "The engine refused this" not in text and "What to do: " in text
+    assert "The engine rejected this" not in text and "What to do: " in text
     assert [each for each in says if each not in text] == [], text
 
 
