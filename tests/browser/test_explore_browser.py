@@ -121,7 +121,7 @@ def test_a_saved_notebook_plays_the_positions(page: Page, lab: Lab) -> None:
     assert len(captions) == 21
     page.evaluate(SAVE)
     lab.shut_kernel_down(page)
-    expect(page.locator(".wb-explore .wb-said")).to_contain_text("The kernel that this picture ran in is gone")
+    expect(page.locator(".wb-explore .wb-said")).to_contain_text("The kernel of this picture has shut down")
     text = (lab.folder / "explore.ipynb").read_text(encoding="utf-8")
     assert "widget-view" not in text
     page.reload()

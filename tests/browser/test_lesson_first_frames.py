@@ -47,7 +47,7 @@ print("told:" + json.dumps(told))
 QUOTED = {
     "02": ["(4, 3) summed to (3,)", "all +"],
     "03": ["includes the gradient of step 1", "retains its grad"],
-    "04": ["not reached by backward", "The other", "shares the memory", "detach"],
+    "04": ["not reached by backward", "The other run", "shares the memory", "detach"],
     "05": ["2 nodes save nothing", "held anyway", "packed by the hook pack"],
     "06": ["save 0", "write 1", "read 0 ×"],
     "07": ["for output 0", "freed"],

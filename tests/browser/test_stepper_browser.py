@@ -169,7 +169,7 @@ def run(page: Page, code: str) -> str:
 def test_buttons_step_run_back_and_code_sees_it(page: Page) -> None:
     s = Stepper(page)
     assert s.says("sentence") == "Backward starts at loss with the gradient 1.0."
-    assert s.says("standing") == "0 of 7 nodes run · next: MeanBackward0"
+    assert s.says("standing") == "0 of 7 nodes have run · next: MeanBackward0"
     s.click("step")
     assert s.state("MeanBackward0") == "running" and s.state("PowBackward0") == "ready"
     assert s.root.locator(".wb-sentence[aria-live=polite]").text_content() == (
@@ -182,7 +182,7 @@ def test_buttons_step_run_back_and_code_sees_it(page: Page) -> None:
     s.click("back")
     assert s.lines("w")[-1] == "waits: -8.0"
     assert run(page, "print(w.grad); s.back(2)").startswith("None")
-    expect(s.root.locator(".wb-standing")).to_have_text("4 of 7 nodes run · next: b")
+    expect(s.root.locator(".wb-standing")).to_have_text("4 of 7 nodes have run · next: b")
 
 
 def test_every_key(page: Page) -> None:
@@ -306,7 +306,7 @@ def test_every_breakpoint_is_listed_and_taken_off(page: Page) -> None:
     expect(rows).to_have_text([f"Stops {stop}" for stop in stops])
     s.click("run")
     assert s.says("sentence").endswith("Stopped: a norm over 4.")
-    s.after(s.root.get_by_role("button", name="Take off: after any node: a norm over 4").click)
+    s.after(s.root.get_by_role("button", name="Remove breakpoint: after any node: a norm over 4").click)
     expect(rows).to_have_text([f"Stops {stop}" for stop in (stops[0], stops[2])])
     page.keyboard.press("x")
     s.after(lambda: page.keyboard.press("Enter"))
@@ -459,7 +459,7 @@ def test_two_views_of_one_stepper_show_the_same(page: Page) -> None:
     second.root.wait_for()
     assert second.says("standing") == Stepper(page).says("standing")
     second.click("step")
-    expect(Stepper(page).root.locator(".wb-standing")).to_have_text("2 of 7 nodes run · next: SubBackward0")
+    expect(Stepper(page).root.locator(".wb-standing")).to_have_text("2 of 7 nodes have run · next: SubBackward0")
 
 
 def test_a_kernel_that_goes_leaves_a_sentence_and_dim_buttons(page: Page, lab: Lab) -> None:
@@ -467,7 +467,7 @@ def test_a_kernel_that_goes_leaves_a_sentence_and_dim_buttons(page: Page, lab: L
     s.click("step")
     s.press("w")
     lab.shut_kernel_down(page)
-    expect(s.root.locator(".wb-sentence")).to_contain_text("The kernel that this stepper ran in is gone")
+    expect(s.root.locator(".wb-sentence")).to_contain_text("The kernel of this stepper has shut down")
     for action in ("step", "back", "run", "until", "over", "predict", "breakpoint", "watch", "edit", "off"):
         button = s.root.locator(f'[data-action="{action}"]')
         assert button.get_attribute("aria-disabled") == "true"

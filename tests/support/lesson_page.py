@@ -26,7 +26,7 @@ _STILLS = f"""async () => Promise.all([...document.querySelectorAll("{_STILL}")]
   const titles = [...new DOMParser().parseFromString(drawn, "image/svg+xml").querySelectorAll(".wb-box .wb-title")];
   return [image.alt, image.naturalWidth, image.naturalHeight, titles.map((title) => title.textContent)];
 }}))"""
-_GRADIENT = re.compile(r"gradient (?:going|went) from (.+?) back to (.+?): (.+)")
+_GRADIENT = re.compile(r"gradient (?:flowing|flowed) from (.+?) back to (.+?): (.+)")
 _CELLS = "() => window.jupyterapp.shell.currentWidget.content.model.cells.length"
 _RUN = """async (code) => {
   const app = window.jupyterapp, notebook = app.shell.currentWidget.content;
