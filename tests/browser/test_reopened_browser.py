@@ -114,7 +114,7 @@ def test_a_page_that_finds_the_kernel_still_there_goes_on_stepping(ran: tuple[La
         lab.open(page, "ran.ipynb", place)
         assert_plays(page, steppers=1)
         s = Stepper(page, "Graph of y")
-        assert s.says("standing") == "1 of 3 nodes have run · next: MulBackward0"
+        assert s.says("standing") == "1 of 3 nodes run · next: MulBackward0"
         s.click("step")
         assert run(page, "print(s.position, player.position)") == "2 6"
         run(page, "player.position = 3")
@@ -123,12 +123,12 @@ def test_a_page_that_finds_the_kernel_still_there_goes_on_stepping(ran: tuple[La
         page.evaluate(SAVE)
         page.reload()
         wait_until(page, WAIT_FOR_CELLS, arg=7)
-        expect(s.root.locator(".wb-standing")).to_have_text("2 of 3 nodes have run · next: x")
+        expect(s.root.locator(".wb-standing")).to_have_text("2 of 3 nodes run · next: x")
         page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.restartKernel()")
         expect(s.root.locator(".wb-sentence")).to_contain_text("The kernel of this stepper has shut down")
         assert s.root.locator('[data-action="step"]').get_attribute("aria-disabled") == "true"
         lab.run_all(page)
-        expect(s.root.locator(".wb-standing")).to_have_text("0 of 3 nodes have run · next: PowBackward0")
+        expect(s.root.locator(".wb-standing")).to_have_text("0 of 3 nodes run · next: PowBackward0")
         s.click("step")
         assert_clean(page)
 
@@ -147,7 +147,7 @@ def test_two_notebooks_in_one_page_keep_their_steppers_apart(lab: Lab) -> None:
         lab.run_all(page)
         expect(page.locator(".wb-stepper")).to_have_count(2)
         first, second = (Stepper(page, "Graph of y", nth=n) for n in range(2))
-        expect(first.root.locator(".wb-standing")).to_contain_text("of 3 nodes have run")
+        expect(first.root.locator(".wb-standing")).to_contain_text("of 3 nodes run")
         before = sorted((first.says("standing")[0], second.says("standing")[0]))
         second.root.locator('[data-action="run"]').click()
         expect(second.root.locator(".wb-standing")).to_contain_text("3 of 3")
@@ -213,7 +213,7 @@ def test_what_is_taken_out_of_the_page_is_there_when_it_comes_back(lab: Lab) -> 
         assert page.locator(".wb-player").count() == 0
         run(page, "s.step(); None")
         page.evaluate("window.out.forEach((back) => back())")
-        expect(s.root.locator(".wb-standing")).to_have_text("2 of 3 nodes have run · next: x")
+        expect(s.root.locator(".wb-standing")).to_have_text("2 of 3 nodes run · next: x")
         s.click("step")
         assert player.says("position") == "3 / 7"  # not where it opens
         player.click("Last step")

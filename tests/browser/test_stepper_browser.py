@@ -169,7 +169,7 @@ def run(page: Page, code: str) -> str:
 def test_buttons_step_run_back_and_code_sees_it(page: Page) -> None:
     s = Stepper(page)
     assert s.says("sentence") == "Backward starts at loss with the gradient 1.0."
-    assert s.says("standing") == "0 of 7 nodes have run · next: MeanBackward0"
+    assert s.says("standing") == "0 of 7 nodes run · next: MeanBackward0"
     s.click("step")
     assert s.state("MeanBackward0") == "running" and s.state("PowBackward0") == "ready"
     assert s.root.locator(".wb-sentence[aria-live=polite]").text_content() == (
@@ -182,7 +182,7 @@ def test_buttons_step_run_back_and_code_sees_it(page: Page) -> None:
     s.click("back")
     assert s.lines("w")[-1] == "waits: -8.0"
     assert run(page, "print(w.grad); s.back(2)").startswith("None")
-    expect(s.root.locator(".wb-standing")).to_have_text("4 of 7 nodes have run · next: b")
+    expect(s.root.locator(".wb-standing")).to_have_text("4 of 7 nodes run · next: b")
 
 
 def test_every_key(page: Page) -> None:
@@ -358,7 +358,7 @@ def test_branches_stand_side_by_side_and_what_differs_first_comes_into_sight(low
     page.keyboard.press("d")
     wait_until(page, IN_SIGHT, [s.box("PowBackward0").element_handle(), True])
     s.press(*["ArrowLeft"] * 7)
-    assert first.text_content() == "Nothing differs from branch 1 so far."
+    assert first.text_content() == "No difference from branch 1 so far."
     assert s.root.locator(".wb-box .wb-differs").count() == 0
 
 
@@ -459,7 +459,7 @@ def test_two_views_of_one_stepper_show_the_same(page: Page) -> None:
     second.root.wait_for()
     assert second.says("standing") == Stepper(page).says("standing")
     second.click("step")
-    expect(Stepper(page).root.locator(".wb-standing")).to_have_text("2 of 7 nodes have run · next: SubBackward0")
+    expect(Stepper(page).root.locator(".wb-standing")).to_have_text("2 of 7 nodes run · next: SubBackward0")
 
 
 def test_a_kernel_that_goes_leaves_a_sentence_and_dim_buttons(page: Page, lab: Lab) -> None:

@@ -85,7 +85,7 @@ function stepperControls(first, ask, chosen, see) {
     const off = (parts, yes) => parts.forEach((part) => (buttons[part].ariaDisabled = Boolean(yes)));
     const press = (part, yes) => (buttons[part].ariaPressed = yes);
     fill(sentence, gone ?? now.sentence);
-    fill(standing, [`${now.ran} of ${now.count} nodes have run`, now.called && `next: ${now.called}`,
+    fill(standing, [`${now.ran} of ${now.count} nodes run`, now.called && `next: ${now.called}`,
       now.branches[1] && `on ${now.branches[now.branch][0]}`].filter(Boolean).join(" · "));
     fill(said, now.said);
     said.dataset.failed = now.failed;
