@@ -9,20 +9,21 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import absent
 import pytest
 from oracle import torch
 
 from workbench.trace.records import BackwardStarted, NodeCreated
 
-BESIDE = Path(__file__).parents[2] / "assets" / "gallery" / "beside"
-if torch is not None:
-    sys.path.append(str(BESIDE))  # behind tests/support, which has another `programs`
-    import faults
+if torch is None:
+    pytest.skip(absent.TORCH, allow_module_level=True)
 
-    BUGS, HEALTHY = faults.sets()
-    from planted_entries import Bug, Entry, run
-else:
-    BUGS = HEALTHY = []
+# Behind tests/support, which has another `programs`.
+sys.path.append(str(Path(__file__).parents[2] / "assets" / "gallery" / "beside"))
+import faults  # noqa: E402
+
+BUGS, HEALTHY = faults.sets()  # which adds the folder of the programs
+from planted_entries import Bug, Entry, run  # noqa: E402
 
 FIRST = 3  # sentences that somebody reads
 
