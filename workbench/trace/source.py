@@ -135,7 +135,10 @@ def source_lines(code: Any) -> tuple[list[str], int]:
     """
     if inspect.getfile(inspect.unwrap(code) if callable(code) else code) in NAMELESS:
         raise OSError("the source is not known")
-    return inspect.getsourcelines(code)
+    try:
+        return inspect.getsourcelines(code)
+    except (SyntaxError, tokenize.TokenError) as error:  # another file of that name: a relative one, looked up
+        raise OSError("the source is not known") from error
 
 
 def source(line: Line) -> SourceLine | None:
