@@ -138,7 +138,7 @@ def source_lines(code: Any) -> tuple[list[str], int]:
     try:
         return inspect.getsourcelines(code)
     except (SyntaxError, tokenize.TokenError) as error:  # another file of that name: a relative one, looked up
-        raise OSError("the source is not known") from error
+        raise OSError("this file holds something else") from error
 
 
 def source(line: Line) -> SourceLine | None:
