@@ -24,9 +24,14 @@ _SCALED = 64.0  # the least factor of a loss that is taken for a scale
 _SHRUNK = 1 / 64  # more than a mean over some processes or batches makes of a gradient
 
 
+def _trouble(run: TrainingRun) -> Finding | None:
+    """Return a finding that a loss which is too large would explain."""
+    return next(large_updates(run), None) or next(not_finite(run), None)
+
+
 def summed_loss(run: TrainingRun) -> Iterator[Finding]:
     """Find a loss that is a sum over many numbers, with updates that are too large."""
-    trouble = next(large_updates(run), None) or next(not_finite(run), None)
+    trouble = _trouble(run)
     backward = next((each for each in run.backwards if not each.inner), None)
     if trouble is None or backward is None:
         return
@@ -51,7 +56,7 @@ def summed_loss(run: TrainingRun) -> Iterator[Finding]:
 
 def scaled_loss(run: TrainingRun) -> Iterator[Finding]:
     """Find a loss that is multiplied by a large number, and steps by gradients that nothing divides by it."""
-    if next(large_updates(run), None) is None and next(not_finite(run), None) is None:
+    if _trouble(run) is None:
         return
     for step in run.steps:
         roots = [_scaled(run, root.node) for each in step.backwards for root in each.roots]
