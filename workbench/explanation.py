@@ -96,13 +96,12 @@ class Explanation:
                 break
 
     def _at(self, error: BaseException) -> None:
-        from .trace.error_frames import called_in, frames_of
+        from .trace.error_frames import called_in, users_frames
         from .trace.names import named_in
-        from .trace.source import is_users
         from .trace.stacks import line_of, user_frame
 
-        users = [line for frame, line in frames_of(error) if is_users(frame.f_code.co_filename)]
-        self.raised = users[-1] if users else None
+        users = users_frames(error)
+        self.raised = users[-1][1] if users else None
         self.called = called_in(error)
         frame = user_frame()
         self.line = line_of(frame)
@@ -137,13 +136,12 @@ class _OfFrames(Explanation):
     """An explanation of an error that no listener saw, from the frames in its traceback."""
 
     def __init__(self, error: BaseException, called: Called | None) -> None:
-        from .trace.error_frames import blamed, frames_of
+        from .trace.error_frames import blamed, users_frames
         from .trace.names import named_in
-        from .trace.source import is_users
 
         super().__init__(type(error).__name__, str(error))
         self.called = called
-        users = [(frame, line) for frame, line in frames_of(error) if is_users(frame.f_code.co_filename)]
+        users = users_frames(error)
         if users:
             frame, self.line = users[0 if called is not None and called.source is not None else -1]
             self.raised = users[-1][1]

@@ -40,6 +40,11 @@ def frames_of(error: BaseException) -> list[tuple[FrameType, tuple[str, int]]]:
     return found
 
 
+def users_frames(error: BaseException) -> list[tuple[FrameType, tuple[str, int]]]:
+    """Return those of the frames that run the user's code, each with the line it was at."""
+    return [each for each in frames_of(error) if is_users(each[0].f_code.co_filename)]
+
+
 def called_in(error: BaseException) -> Called | None:
     """What the engine had called when it raised; None where that was a Function's method, or nothing of the user's."""
     frames = [frame for frame, _ in frames_of(error)]

@@ -7,10 +7,10 @@ from types import FrameType
 from typing import Any
 
 from .describer import class_of
-from .error_frames import frames_of
+from .error_frames import users_frames
 from .facts import Called
 from .names import named_in
-from .source import is_users, line_text
+from .source import line_text
 from .variables import variable
 
 _GRADS = re.compile(r"([^\W\d][\w.]*)\.grad\b")
@@ -21,7 +21,7 @@ def without_gradient(error: BaseException | None) -> tuple[Called, tuple[str, in
     """The tensor whose `.grad` is None on the line that raised this, and that line: `w -= 0.1 * w.grad`."""
     if not isinstance(error, TypeError | AttributeError) or "NoneType" not in str(error):
         return None
-    users = [each for each in frames_of(error) if is_users(each[0].f_code.co_filename)]
+    users = users_frames(error)
     if not users:
         return None
     frame, line = users[-1]

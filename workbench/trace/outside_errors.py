@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from .describer import class_of
+from .error_frames import users_frames
 from .facts import Called
 from .listing import listing
 from .missing_gradient import held_by, is_any_tensor, without_gradient
@@ -58,8 +59,8 @@ def known_outside(error: BaseException | None) -> tuple[Called, tuple[str, int]]
         return None
     if (missing := without_gradient(error)) is not None:
         return missing
-    called, line = outside(error), _users_line(error)
-    return (called, line) if line is not None and called.kind in dict(_KINDS) else None
+    called, users = outside(error), users_frames(error)
+    return (called, users[-1][1]) if users and called.kind in dict(_KINDS) else None
 
 
 def outside(error: BaseException) -> Called:
@@ -84,11 +85,6 @@ def outside(error: BaseException) -> Called:
     if kind or inner:
         return Called(kind or "outside call", f"{what}{_said(given, kind)}")
     return Called("outside line", f"{what}{_said(given, kind)}")
-
-
-def _users_line(error: BaseException) -> tuple[str, int] | None:
-    ways = [way for way in _ways(error) if is_users(way.tb_frame.f_code.co_filename)]
-    return listing(ways[-1].tb_frame.f_code).at(ways[-1].tb_lineno) if ways else None
 
 
 def _ways(error: BaseException) -> list[TracebackType]:
