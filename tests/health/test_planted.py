@@ -1,7 +1,7 @@
-"""Larger trainings under PyTorch: a planted fault is named in the first three sentences.
+"""Larger training runs under PyTorch: one of the first three findings names the planted fault.
 
-The programs are those of the comparison with other tools. Words of a finding are compared with those that somebody
-wrote down for each fault who did not know the rules.
+The programs come from the comparison with other tools. For each fault, their author listed words that name it, without
+knowing the rules. A finding must contain one of them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import faults  # noqa: E402
 BUGS, HEALTHY = faults.sets()  # which adds the folder of the programs
 from planted_entries import Bug, Entry, run  # noqa: E402
 
-FIRST = 3  # sentences that somebody reads
+FIRST = 3  # findings that a reader is sure to read
 
 
 @pytest.mark.parametrize("entry", [*BUGS, *HEALTHY], ids=lambda entry: entry.name)

@@ -1,8 +1,8 @@
-"""What a browser is told in sessions with a stepper: golden/sessions.txt has them, line by line.
+"""What a stepper sends to the browser: golden/sessions.txt contains the sessions, line by line.
 
-The name of a session says what is to be seen in it. To add one, write its name and its lines, each after `> `, and let
-`WORKBENCH_WRITE_GOLDEN=1 pytest tests/stepper/test_sessions.py` write what changes after each. Where words change, do
-that, too, and read the diff.
+The name of a session says what it shows. To add one, write its name and its lines, each after `> `, and let
+`WORKBENCH_WRITE_GOLDEN=1 pytest tests/stepper/test_sessions.py` write what changes after each. When words change, run
+this command again, and read the diff.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def clip(tensor: Any) -> None:
 
 
 class Session:
-    """A session in which each line is told with what it changes in the browser."""
+    """A session: runs lines, and notes what each of them changes in the browser."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []

@@ -25,7 +25,7 @@ def check_golden(path: Path, texts: dict[str, str]) -> None:
     then = path.read_text(encoding="utf-8")
     if NUMBER.sub("0", now) != NUMBER.sub("0", then):
         news = [*unified_diff(then.splitlines(), now.splitlines(), "kept", "now", n=2, lineterm="")]
-        pytest.fail("\n".join([f"{path.name}: what is told is not what is kept", *news[:MOST]]), pytrace=False)
+        pytest.fail("\n".join([f"{path.name}: the text differs from the file", *news[:MOST]]), pytrace=False)
     pairs = zip(NUMBER.findall(now), NUMBER.findall(then), strict=True)
     assert [pair for pair in pairs if not alike(*pair)] == []
 

@@ -56,7 +56,7 @@ def story(board: Storyboard, details: bool = False) -> str:
 
 
 def _said(scene: Scene) -> dict[str, tuple[str, str]]:
-    """By box and arrow what it says, and the words that are told once or that change nothing."""
+    """Return the text of each box and arrow, and the words that appear once or that change nothing."""
     if any(box.place for box in scene.boxes.values()):
         seen = [box for box in scene.boxes.values() if box.state != "future"]
         return {line: (line, "") for line in chart_lines(seen)}

@@ -1,9 +1,8 @@
-"""What pictures say of small programs, step by step: golden/story_*.txt has each program, and below it what is told.
+"""What pictures of small programs say, step by step: golden/story_*.txt has each program with its story below.
 
-The name of a program says what is to be seen in its story; after a `|` come options of `record()` and `show()`. To add
-one, write its name and its lines, each after `> `, and write the rest by
-`WORKBENCH_WRITE_GOLDEN=1 pytest tests/views/test_stories.py`. Where words of a picture change, do that, too, and read
-the diff.
+The name of a program says what its story shows; after a `|` come options of `record()` and `show()`. To add one, write
+its name and its lines, each after `> `, and let `WORKBENCH_WRITE_GOLDEN=1 pytest tests/views/test_stories.py` write the
+rest. When words of a picture change, run this command again, and read the diff.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 
 runs these tools on the programs of planted/, and writes both files; with no name it writes the page alone. It needs
 PyTorch; "histograms" needs tensorboard, and "torchlens" itself, which leaves its wrappers around PyTorch's functions
-and so runs in a process of its own. What counts as named stands on the page.
+and so runs in a process of its own. The page says what counts as named.
 """
 
 from __future__ import annotations
