@@ -30,6 +30,8 @@ OURS = re.compile(r"workbench|\bwb-|anywidget|\bwidget|\w+://|\bblob:|\bdata:")
 NOISE = {
     "Failed to load resource: net::ERR_UNKNOWN_URL_SCHEME": "it asks for an image that is attached to a cell, as "
     "the map of lesson 0 is, by its name in the cell, before it puts the image itself there",
+    "Error: Canceled future for create_subshell_request message before replies were done": "a kernel was restarted "
+    "while it still asked for a subshell, which nothing of ours asks for",
 }
 
 # Playwright awaits the promise; the race makes a notebook that hangs a failure with a sentence.
