@@ -51,6 +51,11 @@ def no_transpose(torch: Any, F: Any) -> None:
     (x @ w).sum().backward()
 
 
+def named_twice(torch: Any, F: Any) -> None:
+    x = torch.ones(4, 3, requires_grad=True)
+    (x * (x @ x)).sum().backward()
+
+
 def vector_of_another_size(torch: Any, F: Any) -> None:
     a, b = torch.ones(4), torch.ones(3)
     a @ b
@@ -122,6 +127,7 @@ KNOWN: dict[Fails, tuple[str, ...]] = {
     another_width: ("model.2, Linear(in_features=5", "its input is (3, 6)", "must be in_features"),
     not_flattened: ("self.head, Linear(in_features=32", "its input is (2, 2, 4, 4)", "flatten"),
     no_transpose: ("`x @ w` (x is (4, 3) and w is (2, 3))", "Look for a transpose"),
+    named_twice: ("x @ x", "(x is (4, 3))", "Look for a transpose"),
     vector_of_another_size: ("`a @ b` (a is (4,) and b is (3,))",),
     batches: ("`torch.bmm(q, k)` (q is (2, 3, 4) and k is (2, 3, 4))", "transpose"),
     residual: ("`x + h` (x is (5, 4) and h is (5, 6))", "one of them 1"),
@@ -199,6 +205,28 @@ def beyond_the_end(torch: Any, F: Any) -> None:
 
 def wrong_argument(torch: Any, F: Any) -> None:
     torch.nn.GroupNorm(4, 6)
+
+
+def unused_input(torch: Any, F: Any) -> None:
+    a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    torch.autograd.grad((a * a).sum(), [a, b])
+
+
+def group_that_is_a_tensor(torch: Any, F: Any) -> None:
+    class Bag:
+        def __init__(self) -> None:
+            self._parameters = torch.ones(2)
+
+    bag = Bag()
+    bag.weight @ bag.weight  # type: ignore[attr-defined]  # the program's mistake
+
+
+@corpus.each_engine
+@pytest.mark.parametrize("program", [unused_input, group_that_is_a_tensor], ids=lambda each: each.__name__)
+def test_a_recording_passes_on_the_error_that_ended_it(engine: str, program: Fails) -> None:
+    alone, error = error_of(engine, program)[0], error_of(engine, program, record=True)[0]
+    assert (type(error), str(error)) == (type(alone), str(alone))
+    said_of(error)
 
 
 OTHERS: dict[Fails, tuple[str, ...]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from types import FrameType
 from typing import Any
 
@@ -52,6 +53,6 @@ def held_by(frame: FrameType, written: str) -> Any:
     held: Any = variable(frame, first)
     for each in attributes:
         told: dict[str, Any] = getattr(held, "__dict__", {})
-        groups: list[dict[str, Any]] = [told, *[told.get(group) or {} for group in _GROUPS]]
-        held = next((group[each] for group in groups if each in group), None)
+        groups: list[Any] = [told, *[told.get(group) for group in _GROUPS]]
+        held = next((group[each] for group in groups if issubclass(type(group), Mapping) and each in group), None)
     return held

@@ -57,10 +57,13 @@ def known_outside(error: BaseException | None) -> tuple[Called, tuple[str, int]]
     """What an error means that an operation or a layer raised in forward, and the user's line; else None."""
     if error is None:
         return None
-    if (missing := without_gradient(error)) is not None:
-        return missing
-    called, users = outside(error), users_frames(error)
-    return (called, users[-1][1]) if users and called.kind in dict(_KINDS) else None
+    with suppress(Exception):  # a recording that ends here must pass on the user's error, not one of its own
+        if (missing := without_gradient(error)) is not None:
+            return missing
+        called, users = outside(error), users_frames(error)
+        if users and called.kind in dict(_KINDS):
+            return called, users[-1][1]
+    return None
 
 
 def outside(error: BaseException) -> Called:
@@ -136,7 +139,7 @@ def _tensors(way: TracebackType, text: str) -> list[tuple[str, Any]]:
     """The tensors that an expression names, each once."""
     found: dict[str, Any] = {}
     for written in _NAMES.findall(text):
-        while written and not is_any_tensor(found.get(written) or held_by(way.tb_frame, written)):
+        while written and not is_any_tensor(held_by(way.tb_frame, written)):
             written = written.rpartition(".")[0]  # the tensor of a method
         if written:
             found[written] = held_by(way.tb_frame, written)
