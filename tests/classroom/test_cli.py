@@ -20,8 +20,9 @@ from patience import PATIENCE
 
 import workbench
 from workbench.cli import CommandError, main
-from workbench.cli.grammar import HELP, parser
+from workbench.cli.grammar import HELP, VIEW_NAMES, parser
 from workbench.cli.pages import execute
+from workbench.views import VIEWS
 
 
 def write(path: Path, *sources: str, **metadata: object) -> Path:
@@ -63,6 +64,10 @@ def test_the_help_of_each_command_has_examples_that_are_commands(capsys: pytest.
         main(["--help"])
     shown = " ".join(capsys.readouterr().out.split())
     assert all(f"{name} {about.line}" in shown for name, about in HELP.items())
+
+
+def test_the_help_names_every_view_of_a_single_trace() -> None:
+    assert set(VIEW_NAMES) == {name for name, view in VIEWS.items() if not view.compares}
 
 
 REFUSED = {
@@ -119,7 +124,7 @@ REFUSED = {
     "trace taken.py": "taken.html already exists and isn't a page of the workbench. Choose another name with -o.",
     "trace --steps 0 good.py": "argument --steps: '0' isn't a number of steps. Use a whole number, 1 or more",
     "trace --from-step -1 good.py": "argument --from-step: '-1' isn't a number of steps",
-    "trace --view pie good.py": "argument --view: no view 'pie'. Views: error, flow, ",
+    "trace --view pie good.py": "argument --view: no view 'pie'. Views: graph, flow, ",
     "trace --view saved -o good.json good.py": "good.json stores the trace, not a view. Leave out --view",
     "show none.json": "no file none.json.",
     "show good.py": "good.py",

@@ -31,51 +31,58 @@ class Help:
 
 # What `workbench release` writes.
 KINDS = {
-    "student": "copies to work in: exercises to fill in, without solutions or outputs",
-    "solutions": "copies with the solutions filled in",
-    "nbgrader": "an nbgrader course folder: one assignment per notebook, with points and hidden tests",
-    "otter": "master notebooks for `otter assign`, with points and hidden tests",
+    "student": "write student copies to DIR: exercises to fill in, without solutions or outputs",
+    "solutions": "write solved copies to DIR: every exercise with its solution",
+    "nbgrader": "write an nbgrader course to DIR: one assignment per notebook, with points and hidden tests",
+    "otter": "write notebooks for `otter assign` to DIR: exercises with points and hidden tests",
 }
+
+# The views that draw a single trace; importing `workbench.views` for each command line would take too long.
+VIEW_NAMES = ("graph", "flow", "saved", "memory", "versions", "function", "error", "health")
 
 HELP = {
     "lab": Help(
         "open your copies of the lessons in JupyterLab (default command)",
-        "Open your own copies of the lessons in JupyterLab. Missing lessons are added and new versions replace lessons "
-        "you haven't changed; your changes are always kept.",
+        "Open your own copies of the lessons in JupyterLab. Missing lessons are added. A new version of a lesson "
+        "replaces your copy only if you haven't changed that copy, so your changes are always kept.",
         {
             "workbench": "open the lessons (the same as workbench lab)",
-            "workbench lab my-course --no-browser": "keep the copies in my-course/ and only print the address",
+            "workbench lab my-course --no-browser": "keep the copies in my-course/, and don't open a browser",
         },
     ),
     "run": Help(
         "run notebooks and save each as a self-contained HTML page",
-        "Run notebooks from top to bottom and save each as an HTML page that needs no server and no network. The first "
-        "cell that fails stops the command; the notebooks themselves aren't changed.",
+        "Run notebooks from top to bottom and save each as an HTML page that needs no server and no network. If a cell "
+        "fails, the command stops. The notebooks themselves don't change.",
         {
-            "workbench run lesson.ipynb --html lesson.html": "one notebook, one page",
-            "workbench run week-1.ipynb week-2.ipynb --html pages": "several notebooks, a page for each in pages/",
+            "workbench run lesson.ipynb --html lesson.html": "save one notebook as one page",
+            "workbench run week-1.ipynb week-2.ipynb --html pages": "save a page for each notebook in pages/",
         },
     ),
     "release": Help(
         "create student, solution, nbgrader or Otter versions of a lesson",
-        "Create the versions of a lesson that you give to students or to a grading system. The exercise file goes "
-        "along without its solutions, except in the solution version.",
+        "Create the versions of a lesson that you give to students or to a grading system. The lesson's exercise file "
+        "is copied too; only --solutions keeps the solutions.",
         {
-            "workbench release cube.ipynb --student handout": "a version to work in, in handout/",
-            "workbench release lessons --nbgrader course": "all notebooks of lessons/ as nbgrader assignments",
+            "workbench release cube.ipynb --student handout": "write the copy for students to handout/",
+            "workbench release lessons --nbgrader course": "turn all notebooks in lessons/ into nbgrader assignments",
         },
     ),
     "grade": Help(
         "run submitted notebooks and report their points",
-        "Run submitted notebooks and print a line for each: its points, and the exercises that aren't right.",
+        "Run submitted notebooks and print one line per notebook: its points, and the exercises that are wrong or "
+        "missing. This runs the code that your students wrote, so use a sandbox: a container, or an account that can't "
+        "reach anything else.",
         {
             "workbench grade submissions": "grade every notebook in submissions/ and its subfolders",
-            "workbench grade submissions --lessons my-lessons -o points.csv": "use your own lessons and write a CSV",
+            "workbench grade submissions --lessons my-lessons -o points.csv": "use your own lessons, and write a table",
         },
     ),
     "progress": Help(
         "run submitted notebooks and write a class report",
-        "Run submitted notebooks and write a class report: each student's results, and the most common misconceptions.",
+        "Run submitted notebooks and write a class report: each student's results, and the most common misconceptions. "
+        "This runs the code that your students wrote, so use a sandbox: a container, or an account that can't reach "
+        "anything else.",
         {
             "workbench progress submissions": "write submissions-progress.html",
             "workbench progress submissions -o monday.html": "choose the name of the report",
@@ -83,57 +90,68 @@ HELP = {
     ),
     "present": Help(
         "turn a notebook into slides (NAME-slides.html in the current folder)",
-        "Run a notebook and write it as slides for a projector, NAME-slides.html in the current folder. A slide starts "
-        "at each heading.",
+        "Run a notebook and turn it into slides. NAME.ipynb becomes NAME-slides.html in the current folder, with a new "
+        "slide at each heading.",
         {
             "workbench present lesson.ipynb": "write lesson-slides.html",
-            "workbench present lesson.ipynb --handout lesson.pdf": "write a paper version as well",
+            "workbench present lesson.ipynb --handout lesson.pdf": "also write a version to print",
         },
     ),
     "book": Help(
         "build a static site of all lessons, with outputs",
-        "Run all lessons and build a static site from them: linked pages with every output, playing pictures and a "
+        "Run all lessons and build a static site from them: linked pages with every output, interactive pictures and a "
         "search.",
-        {"workbench book site": "build the site in site/; open site/index.html"},
+        {"workbench book site": "build the site in site/, then open site/index.html"},
     ),
     "lite": Help(
         "build a static site where lessons run in the browser (JupyterLite)",
-        "Build a static site where the lessons run in the reader's browser, with JupyterLite. It needs a web server "
-        "for static files, and nothing else.",
+        "Build a static site where the lessons run in the reader's browser, with JupyterLite. You can publish the site "
+        "on any static web server.",
         {
             "workbench lite site": "build the site in the new folder site/",
-            "workbench lite site --lessons my-lessons": "use your own notebooks",
+            "workbench lite site --lessons my-lessons": "use your own notebooks instead of the lessons",
         },
     ),
     "trace": Help(
         "run a script and record its first training steps",
-        "Run a PyTorch or workbench script unchanged and record its first training steps as a page. A step is an "
-        "optimizer step, or a backward pass if there is no optimizer. Options go before the script; whatever follows "
-        "its name is passed to the script.",
+        "Run a script that uses PyTorch or workbench, record its first training steps, and save them as a web page. "
+        "You don't have to change the script. A step is an optimizer step, or a backward pass if there is no "
+        "optimizer. Options go before the script: everything after its name is passed to the script.",
         {
-            "workbench trace train.py": "record three steps in train.html",
-            "workbench trace --steps 5 -o run.json train.py --epochs 2": "five steps as data; --epochs is the script's",
+            "workbench trace train.py": "save three steps as the page train.html",
+            "workbench trace --steps 5 -o run.json train.py --epochs 2": (
+                "save five steps as JSON; --epochs is passed to train.py"
+            ),
             "workbench trace --until-finding -m project.train": "run a module until a problem is found",
         },
     ),
     "show": Help(
-        "render a saved trace (.json)",
-        "Render a trace that trace.save() or `workbench trace -o FILE.json` has saved.",
+        "turn a saved recording (.json) into a page or a picture",
+        "Turn a saved recording into a page or a picture. `trace.save` and `workbench trace -o FILE.json` save "
+        "recordings.",
         {
-            "workbench show run.json": "write the player run.html",
-            "workbench show run.json --view memory -o memory.svg": "another view, as a picture",
+            "workbench show run.json": "write run.html, an interactive page",
+            "workbench show run.json --view memory -o memory.svg": "draw another view as a still picture",
         },
     ),
     "health": Help(
         "diagnose a training run and write a health report",
-        "Diagnose a training run: print its findings and write a health report. The source is a saved trace (.json) or "
-        "a log that watch() has written (.jsonl).",
+        "Diagnose a training run: print its findings and write a health report. FILE is a saved recording (.json) or a "
+        "log that workbench.watch() wrote (.jsonl).",
         {
             "workbench health run.json": "print the findings and write run.health.html",
-            "workbench health run.rank*.jsonl": "one report of a distributed run, from the log of each rank",
+            "workbench health run.rank*.jsonl": "write one report of a distributed run, from the log of each process",
         },
     ),
 }
+
+
+class Formatter(argparse.RawDescriptionHelpFormatter):
+    """Print descriptions and examples as they are, and the name of what `-m` takes."""
+
+    def _format_args(self, action: argparse.Action, default_metavar: str) -> str:
+        takes = super()._format_args(action, default_metavar)
+        return f"{action.metavar} {takes}" if takes == "..." and action.metavar else takes
 
 
 class Parser(argparse.ArgumentParser):
@@ -163,11 +181,8 @@ def steps_from(least: int) -> Callable[[str], int]:
 
 def view_name(text: str) -> str:
     """Return `text` if it names a view that draws a single trace."""
-    from workbench.views import VIEWS
-
-    names = sorted(name for name, view in VIEWS.items() if not view.compares)
-    if text not in names:
-        raise argparse.ArgumentTypeError(NO_VIEW.format(text, did_you_mean(text, names), ", ".join(names)))
+    if text not in VIEW_NAMES:
+        raise argparse.ArgumentTypeError(NO_VIEW.format(text, did_you_mean(text, VIEW_NAMES), ", ".join(VIEW_NAMES)))
     return text
 
 
@@ -182,8 +197,8 @@ def parser() -> Parser:
     """Build the parser of the whole command line."""
     top = Parser(
         prog="workbench",
-        description="See automatic differentiation, step by step: take the lessons, record and diagnose your own "
-        "training script, teach a class.",
+        description="Watch automatic differentiation step by step. Take the lessons, diagnose your own training "
+        "script, or teach a class.",
         epilog="Without a command, workbench opens the lessons. `workbench COMMAND --help` explains a command, with "
         "examples.",
     )
@@ -203,7 +218,7 @@ def _added(commands: Any, name: str) -> Parser:
         help=about.line,
         description=textwrap.fill(about.description, 78),
         epilog=about.epilog,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=Formatter,
     )
 
 
@@ -215,12 +230,17 @@ def _add_lessons(made: dict[str, Parser]) -> None:
         nargs="?",
         type=Path,
         metavar="FOLDER",
-        help="folder of your copies (default: workbench-lessons/, in a clone of the project or the current folder)",
+        help="folder for your copies (default: workbench-lessons/ in your clone of the project, or in the current "
+        "folder if you have no clone)",
     )
     opened.add_argument(
-        "--authors", action="store_true", help="open notebooks/ of a clone, to write the lessons themselves"
+        "--authors",
+        action="store_true",
+        help="edit the original lessons instead of copies: open notebooks/ in your clone of the project",
     )
-    made["lab"].add_argument("--no-browser", dest="browser", action="store_false", help="only print the address")
+    made["lab"].add_argument(
+        "--no-browser", dest="browser", action="store_false", help="print the address, but don't open a browser"
+    )
     made["lab"].add_argument(
         "--port", type=port_number, metavar="N", help="port to listen on (default: 8888, or the next free one)"
     )
@@ -230,24 +250,30 @@ def _add_lessons(made: dict[str, Parser]) -> None:
         required=True,
         type=Path,
         metavar="OUT",
-        help="folder for the pages; for a single notebook, a file name ending in .html works too",
+        help="folder for the pages, or FILE.html for a single notebook",
     )
     made["present"].add_argument("notebook", type=Path, metavar="NOTEBOOK", help="notebook to present (.ipynb)")
     made["present"].add_argument(
-        "--handout", type=Path, metavar="FILE", help="also write a version for paper: FILE.html or FILE.pdf"
+        "--handout", type=Path, metavar="FILE", help="also write a version to print: FILE.html or FILE.pdf"
     )
     made["book"].add_argument("folder", type=Path, metavar="DIR", help="folder for the site")
     lite = made["lite"]
     lite.add_argument("folder", type=Path, metavar="DIR", help="new folder for the site")
-    lite.add_argument("--lessons", type=Path, metavar="FOLDER", help="your own notebooks, instead of the lessons")
+    lite.add_argument(
+        "--lessons", type=Path, metavar="FOLDER", help="folder with your own lessons (default: the built-in course)"
+    )
     lite.add_argument(
         "--pyodide",
         type=Path,
         metavar="FOLDER",
-        help="an unpacked Pyodide release (Python for the browser); the site then needs no other server",
+        help="folder with an unpacked Pyodide release (Python for the browser) to put into the site; without it, the "
+        "browser downloads Pyodide from its public server",
     )
     lite.add_argument(
-        "--graphviz", type=Path, metavar="FILE.tgz", help="Graphviz for the browser, if npm can't download it"
+        "--graphviz",
+        type=Path,
+        metavar="FILE.tgz",
+        help="Graphviz for the browser, saved with `npm pack`; without it, the command downloads Graphviz with npm",
     )
 
 
@@ -258,19 +284,19 @@ def _add_classes(made: dict[str, Parser]) -> None:
     )
     kinds = made["release"].add_mutually_exclusive_group(required=True)
     for kind, what in KINDS.items():
-        kinds.add_argument(f"--{kind}", type=Path, metavar="DIR", help=f"write to DIR {what}")
+        kinds.add_argument(f"--{kind}", type=Path, metavar="DIR", help=what)
     for name, output, written in (
-        ("grade", "FILE.csv", "also write a CSV with the result of each answer"),
-        ("progress", "FILE.html", "output file (default: FOLDER-progress.html in the current folder)"),
+        ("grade", "FILE.csv", "also write a CSV file with the result of each exercise"),
+        ("progress", "FILE.html", "name of the report (default: FOLDER-progress.html in the current folder)"),
     ):
         made[name].add_argument(
             "handed_in",
             type=Path,
             metavar="FOLDER",
-            help="submissions: a folder (nested or flat) or one notebook",
+            help="folder with the submitted notebooks, which may be in subfolders; or one notebook",
         )
         made[name].add_argument(
-            "--lessons", type=Path, metavar="FOLDER", help="folder with your lessons (default: the built-in course)"
+            "--lessons", type=Path, metavar="FOLDER", help="folder with your own lessons (default: the built-in course)"
         )
         made[name].add_argument("-o", dest="output", type=Path, metavar=output, help=written)
 
@@ -282,19 +308,22 @@ def _add_recordings(made: dict[str, Parser]) -> None:
     """
     trace, shown, health = made["trace"], made["show"], made["health"]
     trace.usage = (
-        "workbench trace [--until-finding] [--steps N] [--from-step N] [-o FILE] [--view NAME]\n"
+        "workbench trace [--until-finding] [--steps N] [--from-step N] [-o OUT] [--view NAME]\n"
         "                       SCRIPT | -m MODULE [ARGUMENT ...]"
     )
-    shown.add_argument("source", type=Path, metavar="FILE.json", help="saved trace")
+    shown.add_argument("source", type=Path, metavar="FILE.json", help="the saved recording")
     health.add_argument(
         "sources",
         nargs="+",
         type=Path,
         metavar="FILE",
-        help="saved trace (.json), or log of watch() (.jsonl); for a distributed run, the log of each process",
+        help="a saved recording (.json) or a log of workbench.watch() (.jsonl); for a distributed run, the log of each "
+        "process",
     )
     trace.add_argument(
-        "--until-finding", action="store_true", help="record until a problem is found; keep the last N steps"
+        "--until-finding",
+        action="store_true",
+        help="run until a problem is found, and keep only the last steps (how many: --steps)",
     )
     trace.add_argument(
         "--steps", type=steps_from(1), default=3, metavar="N", help="number of steps to record (default: 3)"
@@ -302,18 +331,26 @@ def _add_recordings(made: dict[str, Parser]) -> None:
     trace.add_argument(
         "--from-step", type=steps_from(0), default=0, metavar="N", help="skip the first N steps (default: 0)"
     )
-    for each, name in ((trace, "SCRIPT.html"), (shown, "FILE.html"), (health, "FILE.health.html")):
+    for each, page, name in (
+        (trace, "interactive page), .json (the recording", "SCRIPT.html"),
+        (shown, "interactive page), .json (the recording", "FILE.html"),
+        (health, "interactive report", "FILE.health.html"),
+    ):
         each.add_argument(
             "-o",
             dest="output",
             type=Path,
-            metavar="FILE",
-            help="output file; the suffix sets the format: .html (player), .json (trace), .svg, .png and others "
+            metavar="OUT",
+            help=f"output file; its suffix sets the format: .html ({page}), .svg, .png, .pdf and others "
             f"(default: {name} in the current folder)",
         )
     for each in (trace, shown):
         each.add_argument(
-            "--view", type=view_name, metavar="NAME", help="view to render: graph, flow, saved, ... (default: graph)"
+            "--view", type=view_name, metavar="NAME", help=f"what to draw: {', '.join(VIEW_NAMES)} (default: graph)"
         )
-    trace.add_argument("-m", dest="module", nargs=argparse.REMAINDER, help="run a module, as python -m does")
-    trace.add_argument("script", nargs=argparse.REMAINDER, metavar="SCRIPT", help="the script and its arguments")
+    trace.add_argument(
+        "-m", dest="module", nargs=argparse.REMAINDER, metavar="MODULE", help="run a module, as `python -m` does"
+    )
+    trace.add_argument(
+        "script", nargs=argparse.REMAINDER, metavar="SCRIPT", help="the script, followed by its own arguments"
+    )
