@@ -42,7 +42,7 @@ _FLOATING = ("float", "bfloat", "complex")  # how dtypes begin that can have gra
 
 
 class Why:
-    """An explanation of a gradient: it prints as sentences, and in a notebook shows the gradient path and its cut.
+    """An explanation of a gradient: prints as sentences; in a notebook it shows the gradient path and its cut.
 
     `verdict` is "none", "zero", "not finite", "sum" (of several backward passes) or "there". `sentences` are certain,
     `possible` lists possible causes, and `advice` says what to do.
@@ -73,10 +73,10 @@ class Why:
 
 
 def why(tensor: Any, loss: Any = None) -> Why:
-    """Explain why the `.grad` of a tensor is None, zero or not finite, from the graph only; nothing is changed.
+    """Explain why the `.grad` of a tensor is None, zero or not finite, without a recording; nothing is changed.
 
-    The tensor may be one of this package or of PyTorch. `trace.why(tensor)` answers from a recording, which also
-    contains the line of a cut::
+    The tensor may be one of this package or of PyTorch. Only the graph is read, so the answer can't name the line that
+    cut the gradient path. If you recorded the program, `trace.why(tensor)` does. For example::
 
         h = torch.relu(x @ w)
         loss = (h.detach() * v).sum()
@@ -84,8 +84,9 @@ def why(tensor: Any, loss: Any = None) -> Why:
         print(workbench.why(w, loss))
 
     Args:
-        tensor: The tensor to ask about.
-        loss: Follow the graph from this tensor.
+        tensor: The tensor whose gradient to explain.
+        loss: The tensor on which you called `backward()`: the answer then says whether a gradient path connects
+            them.
 
     Raises:
         TypeError: if an argument isn't a tensor.

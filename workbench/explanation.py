@@ -152,10 +152,10 @@ class _OfFrames(Explanation):
 
 
 def explain(error: BaseException) -> Picture:
-    """Return a picture of an error: what failed, and what to do.
+    """Return a picture of an error: what failed, where, and what to do.
 
-    The error may be one of this package or of PyTorch. If autograd didn't raise it, the picture shows which layer, call
-    or line did, and the shapes that it got.
+    It explains errors raised by this package or by PyTorch. For other errors, such as a shape mismatch, it shows the
+    layer or line that raised it, and the shapes of its inputs.
 
     Raises:
         TypeError: if `error` isn't an exception.
@@ -215,9 +215,9 @@ def in_notebook() -> None:
 
 
 def show_errors() -> None:
-    """Show, in this notebook from now on, the picture of each error that ends a cell, below the lines of your code.
+    """Show a picture of each error that ends a cell of this notebook from now on, below the lines of your code.
 
-    The picture replaces the engine's frames; they remain in the error's `__traceback__`.
+    The traceback leaves out the engine's frames; they remain in the error's `__traceback__`.
     """
     from IPython import get_ipython
 

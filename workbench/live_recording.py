@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from types import TracebackType
+from types import ModuleType, TracebackType
 from typing import Any
 
 from .events import Event, listeners, tag
@@ -17,7 +17,6 @@ from .trace.reader import Reader
 from .trace.recorder import Recorder
 from .trace.stacks import user_frame
 from .trace.timeline import Ending
-from .trace.values import LIMIT
 from .views import storyboard
 from .views.grouped_graph import is_small
 from .views.player_steps import roomy, within
@@ -29,12 +28,24 @@ SHARE = 4  # times as long as a picture took the cell has for itself before the 
 class live(record):  # named as what a user writes: `with live() as trace:`
     """Record as `record()` does, and in a notebook draw the graph while the lines of the cell run.
 
-    The final picture is that of the recording. Outside a notebook it only records. It keeps all events, because a
-    growing picture can't drop its start.
+    At the end of the cell, the picture becomes that of the recording. Outside a notebook, `live` only records. It keeps
+    all events, because a growing picture can't drop its start.
+
+    Args:
+        engine: This package; may be omitted. PyTorch programs need `record(torch)`.
+        limit: The most values of a tensor to store, by default 1,000. Larger tensors are stored as a summary.
+        lines: Also record each line that runs in the methods of your Functions.
+
+    Raises:
+        TypeError: if `engine` is another module.
     """
 
-    def __init__(self, limit: int = LIMIT, lines: bool = False) -> None:
-        super().__init__(limit, lines)
+    def __init__(self, engine: ModuleType | None = None, limit: int | None = None, lines: bool = False) -> None:
+        super().__init__(engine, limit, lines)
+
+    def _of_other_engine(self, engine: Any, options: dict[str, Any]) -> Any:
+        name = getattr(engine, "__name__", repr(engine))
+        raise TypeError(f"live() records the programs of this package only, not those of {name}.")
 
     def __enter__(self) -> Trace:
         self._painter = None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .autograd.function import Function
 from .autograd.state import in_forked_children, prepare_for_forks
-from .bridges import is_of_torch, nodes_of_torch
+from .bridges import WRONG_VALUES, is_of_torch, nodes_of_torch
 from .events import LAST, listeners
 from .trace.chapters import check_last
 from .trace.line_recorder import LineRecorder, unwatch, watch
@@ -29,9 +29,11 @@ if TYPE_CHECKING:
     from .scene.storyboard import Storyboard
     from .scene.theme import Theme
 
+ONLY_OF_TORCH = 'values="all" is an option of record(torch) only.'
+
 
 class Trace(Timeline):
-    """A recording of the engine, event by event: `show()` plays it, `save()` writes it to a file."""
+    """A recording of a program, event by event: `show()` plays it, `save()` writes it to a file."""
 
     def __repr__(self) -> str:
         return f"<Trace of {len(self.events):,} events in {len(self.steps):,} steps: show() plays it>"
@@ -43,10 +45,11 @@ class Trace(Timeline):
         loop share one place: a long run shows a few of them.
 
         Args:
-            view: "graph", "flow", "saved", "memory", "versions", "function", "error" or "health".
-            options: Options of the view. For a graph: `open=["layer1"]` opens these groups, `depth=2` the two outer
-                levels, and `step=500` shows this training step first. For "memory": `against=other`
-                draws another trace over this one. For all: `legend=False` omits the sentence that explains the picture.
+            view: "graph", "flow", "saved", "memory", "versions", "function", "error", "health" or "compare".
+            options: Options of the view. For a graph: `open=["layer1"]` opens these groups, `depth=2` opens the two
+                outer levels, and `step=500` shows this training step first. For "memory": `against=other` draws another
+                trace over this one. For "compare": `against=other` shows where the two traces differ. For all:
+                `legend=False` omits the sentence that explains the picture.
 
         Raises:
             ValueError: if there is no such view.
@@ -57,25 +60,26 @@ class Trace(Timeline):
         return picture_of(self, storyboard(self, view, **options))
 
     def findings(self) -> Findings:
-        """Return what is wrong with a recorded training run: a list of findings with their lines, which prints as text.
+        """Diagnose the recorded training run. Return a list of findings, which prints as readable text.
 
-        Certain findings come first. Possible issues follow and end with a question. Record at least three training
-        steps.
+        Each finding describes one problem, with numbers and the line of your code. Certain findings come first.
+        Possible issues follow and end with a question. Record at least three training steps.
         """
         from .health.findings import findings
 
         return findings(self)
 
     def why(self, tensor: Any, loss: Any = None) -> Why:
-        """Explain why the `.grad` of a tensor is None, zero, not finite or a sum.
+        """Explain why the `.grad` of a tensor is None, zero, not finite, or a sum of several backward passes.
 
-        The answer is about the last backward pass that reaches the tensor. It names lines: of a cut, of a
-        `zero_grad()`, of the backward passes whose gradients were added, and of the first zero or nan.
+        The answer is about the last backward pass that reaches the tensor. It names the responsible lines: the line
+        that cut the gradient path, a `zero_grad()`, the backward passes whose gradients were added, or the first
+        operation with a zero or nan.
 
         Args:
-            tensor: A tensor, or the name of a variable that held one. "fc.weight" is enough for "net.fc.weight", if no
-                other tensor has that name.
-            loss: Answer for the backward pass of this loss instead.
+            tensor: A tensor, or the name of a variable that held one. "fc.weight" is enough for "net.fc.weight", if
+                no other tensor has that name.
+            loss: Look at the backward pass that started at this loss, instead of the last one.
 
         Raises:
             ValueError: if the trace contains no such tensor, or several of this name.
@@ -85,9 +89,10 @@ class Trace(Timeline):
         return why_in(self, tensor, loss)
 
     def save(self, path: str | PathLike[str], step: int | None = None, theme: str | Theme | None = None) -> None:
-        """Write a file in the format of its suffix: .json for the trace, otherwise a picture, as `Picture.save` does.
+        """Write the trace or a picture of it to a file; the file's suffix chooses the format.
 
-        A large .json file is compressed with gzip; `load` reads both.
+        .json is the trace itself, which `load` reads; a large one is compressed with gzip. Every other suffix is a
+        picture in that format, as for `Picture.save`.
 
         Args:
             path: Where to write.
@@ -122,46 +127,72 @@ def picture_of(trace: Trace, board: Storyboard) -> Picture:
 
 
 class record:  # named as what a user writes: `with record() as trace:`
-    """Record the engine in a `with` block; tensors are named after the variables that hold them.
+    """Record every operation and backward pass in a `with` block, to replay it later with `trace.show()`.
 
-    `with workbench.record() as trace:` records this package, `with workbench.record(torch) as trace:` PyTorch.
+    `with workbench.record() as trace:` records programs of this package, `with workbench.record(torch) as trace:` those
+    of PyTorch. In pictures, tensors have the names of the variables that hold them.
 
     Args:
-        limit: Arrays with more values than this are stored as a summary. Or `torch`, to record PyTorch.
-        lines: Also record every line of your Functions' methods for `show("function")`: variables, and `ctx`.
-        last: Keep only the most recent events, so that recording a long run uses bounded memory. Between `last / 2` and
-            `last` events are kept; the player's first step shows how many were dropped. The kept part starts with a
-            whole training step if two steps fit. Otherwise, nodes created earlier are included without their lines. A
-            graph or a backward pass with more events is kept whole until it has finished.
+        engine: The `torch` module, to record PyTorch. Omit it to record this package.
+        limit: The most values of a tensor to store: by default 1,000, or 100 with PyTorch. Larger tensors are
+            stored as a summary.
+        lines: Also record each line that runs in the methods of your Functions, with its variables, for
+            `show("function")`.
+        last: Keep about the last `last` events, so that recording a long run uses bounded memory. If two training
+            steps fit, the recording begins at the start of a step. Otherwise it may begin in the middle of one; earlier
+            nodes are kept without their source lines. A graph or a backward pass with more events is kept whole until
+            it has finished. The first step of the player shows how many events were dropped.
+        values: "all" also records results inside PyTorch operations, which PyTorch's own graph doesn't show. A few
+            reshapes then have a node of another name. For PyTorch only.
 
     Raises:
-        TypeError: if `limit` is another package, or `last` isn't an int.
-        ValueError: if `last` is less than 1.
+        TypeError: if `engine` is another module, or an option has the wrong type.
+        ValueError: if `last` is less than 1, or `values` is neither "seen" nor "all".
     """
 
-    def __new__(cls, *args: Any, **options: Any) -> Any:
-        """Return a recording of PyTorch for `record(torch)`, and otherwise one of this package."""
-        if cls is record and args and isinstance(args[0], ModuleType) and args[0].__name__ != __package__:
-            return recording_of(*args, **options)
-        return super().__new__(cls)
-
-    def __init__(self, limit: int | ModuleType = LIMIT, lines: bool = False, last: int | None = None) -> None:
-        if isinstance(limit, ModuleType):  # this package itself, by whatever name
-            if limit.__name__ != __package__:
-                raise TypeError(
-                    f"{type(self).__name__}() records the programs of this package alone, and none of {limit.__name__}."
-                )
-            limit = LIMIT
+    def __init__(
+        self,
+        engine: ModuleType | None = None,
+        limit: int | None = None,
+        lines: bool = False,
+        last: int | None = None,
+        values: str = "seen",
+    ) -> None:
+        self._of_torch: Any = None  # the recording that does it all, if it is of PyTorch
+        if engine is not None and getattr(engine, "__name__", "") != __package__:
+            options = {"lines": lines, "last": last, "values": values} | ({} if limit is None else {"limit": limit})
+            self._of_torch = self._of_other_engine(engine, options)
+        elif values != "seen":
+            raise ValueError(ONLY_OF_TORCH if values == "all" else WRONG_VALUES.format(values))
         check_last(last)
-        self._limit, self._lines, self._last = limit, lines, last
+        self._limit, self._lines, self._last = LIMIT if limit is None else limit, lines, last
         self._torch_nodes = 0  # that PyTorch had made before
         self._open: Any = None  # the recorder, what ends it, and those that had been open before
+
+    def _of_other_engine(self, engine: Any, options: dict[str, Any]) -> Any:
+        """Return a recording of PyTorch.
+
+        Raises:
+            TypeError: if the engine isn't PyTorch.
+        """
+        if getattr(engine, "__name__", "") != "torch":
+            raise TypeError(
+                "record() records the programs of this package, or record(torch) those of PyTorch, but "
+                f"not those of {getattr(engine, '__name__', repr(engine))}."
+            )
+        from .bridges.torch.recorder import TorchRecording
+        from .explanation import in_notebook
+
+        in_notebook()
+        return TorchRecording(Trace, **options)
 
     def __repr__(self) -> str:
         name = type(self).__name__
         return f"<{name}: records nothing by itself; write `with workbench.{name}() as trace:` around the code>"
 
     def __enter__(self) -> Trace:
+        if self._of_torch is not None:
+            return self._of_torch.__enter__()
         limit, last = self._limit, self._last
         recorder = LineRecorder(Function, limit, last) if self._lines else Recorder(limit, last)
         self._torch_nodes = nodes_of_torch() or 0
@@ -189,6 +220,8 @@ class record:  # named as what a user writes: `with record() as trace:`
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        if self._of_torch is not None:
+            return self._of_torch.__exit__(kind, error, traceback)
         recorder, leave, self._open = self._open
         try:
             _leave(recorder)
@@ -200,24 +233,6 @@ class record:  # named as what a user writes: `with record() as trace:`
             recorder.miss_engine("PyTorch", nodes - self._torch_nodes)
         recorder.left_with(error, known_outside(error))
         recorder.look_up(user_frame())
-
-
-def recording_of(engine: ModuleType, **options: Any) -> Any:
-    """Return a recording of another engine.
-
-    Raises:
-        TypeError: if the engine isn't PyTorch.
-    """
-    if engine.__name__ != "torch":
-        raise TypeError(
-            "record() records the programs of this package, or record(torch) those of PyTorch, but "
-            f"not those of {engine.__name__}."
-        )
-    from .bridges.torch.recorder import TorchRecording
-    from .explanation import in_notebook
-
-    in_notebook()
-    return TorchRecording(Trace, **options)
 
 
 _threads: weakref.WeakKeyDictionary[Recorder, int] = weakref.WeakKeyDictionary()  # which began it
@@ -244,7 +259,13 @@ def _leave(recorder: Recorder) -> None:
 def show(tensor: Any, view: str = "graph", **options: Any) -> Picture:
     """Return a picture of the graph that computed a tensor, with its saved tensors; no recording is needed.
 
-    The view and its options are those of `Trace.show`.
+    Args:
+        tensor: A tensor of this package or of PyTorch.
+        view: "graph", or another view of `Trace.show`.
+        options: Options of the view, as for `Trace.show`.
+
+    Raises:
+        TypeError: if `tensor` isn't a tensor.
     """
     recorder: Any
     tensor = own_of(tensor)
@@ -263,9 +284,9 @@ def show(tensor: Any, view: str = "graph", **options: Any) -> Picture:
 
 
 def load(path: str | PathLike[str]) -> Trace:
-    """Read a trace from a .json file.
+    """Read a trace from a .json file that `Trace.save` wrote.
 
     Raises:
-        ValueError: if the file isn't a trace, with what is wrong in it.
+        ValueError: if the file isn't a valid trace; the message says what is wrong.
     """
     return Trace.load(path)

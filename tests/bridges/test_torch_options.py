@@ -203,7 +203,7 @@ def test_a_view_that_was_written_gets_its_new_node_when_the_program_asks_and_not
 def test_another_engine_is_refused_and_torch_is_loaded_only_by_the_user() -> None:
     with pytest.raises(TypeError, match="but not those of sys"):
         workbench.record(sys)
-    with pytest.raises(TypeError, match="live\\(\\) records the programs of this package alone, and none of torch"):
+    with pytest.raises(TypeError, match="live\\(\\) records the programs of this package only, not those of torch"):
         workbench.live(torch)
     with workbench.record(workbench) as trace:
         workbench.ones(1, requires_grad=True) * 2

@@ -160,13 +160,26 @@ def backward(
     grad_variables: Any = None,
     inputs: Any = None,
 ) -> None:
-    """Compute the gradients of `tensors` and add them to the leaves' `.grad`.
+    """Compute the gradient of `tensors` with respect to every leaf they depend on, and add it to the leaf's `.grad`.
 
-    `grad_tensors` are the gradients to start with, in the shapes of `tensors`; they may be omitted for single elements.
-    The graph is freed unless `retain_graph` (default: `create_graph`). With `inputs` (tensors, edges, or a dict of
-    them), only these receive a gradient, even if they aren't leaves. There is an intentional difference from PyTorch
-    2.13: no `.grad` shares its memory with another tensor. (In PyTorch the gradient of a view does, and the next
-    backward pass writes into both.) PyTorch: torch.autograd.backward.
+    The gradients of several tensors are summed. Every `.grad` has its own memory. In PyTorch 2.13, the gradients of two
+    leaves may share memory, and then a second backward pass adds twice (DIFFERENCES.md). PyTorch:
+    torch.autograd.backward.
+
+    Args:
+        tensors: One or more tensors that require grad.
+        grad_tensors: For each tensor, the gradient to start with, in the tensor's shape. If omitted, it is 1; each
+            tensor must then have a single element.
+        retain_graph: Keep the graph and its saved tensors, so that you can run backward through them again. The
+            default is `create_graph`.
+        create_graph: Record this computation too, so that you can differentiate the gradients again.
+        grad_variables: Deprecated; use `grad_tensors`.
+        inputs: Tensors, gradient edges, or a dict of them. Only these receive a gradient, even if they aren't
+            leaves.
+
+    Raises:
+        RuntimeError: if a tensor doesn't require grad, if the graph was already freed, or if a tensor has several
+            elements and no gradient to start with.
     """
     plain = inputs is grad_variables is None and create_graph is False
     if plain and ran_without_task(tensors, grad_tensors, retain_graph):
@@ -214,7 +227,21 @@ def _backward(
     create_graph: bool = False,
     inputs: Any = None,
 ) -> None:
-    """Compute this tensor's gradient and add it to the leaves' `.grad`; see autograd.backward."""
+    """Compute the gradient of this tensor with respect to every leaf it depends on, and add it to the leaf's `.grad`.
+
+    Args:
+        gradient: The gradient to start with, in this tensor's shape. If omitted, it is 1; the tensor must then have
+            a single element.
+        retain_graph: Keep the graph and its saved tensors, so that you can run backward through them again. The
+            default is `create_graph`.
+        create_graph: Record this computation too, so that you can differentiate the gradients again.
+        inputs: Tensors, gradient edges, or a dict of them. Only these receive a gradient, even if they aren't
+            leaves.
+
+    Raises:
+        RuntimeError: if this tensor doesn't require grad, if the graph was already freed, or if this tensor has
+            several elements and `gradient` is omitted.
+    """
     if inputs is None and create_graph is False and ran_without_task(self, gradient, retain_graph):
         return
     if local.modes.levels:
@@ -235,11 +262,24 @@ def grad(
 ) -> Any:
     """Return the gradients of `outputs` with respect to `inputs`, without changing any `.grad`.
 
-    The result is a tuple in the order of `inputs`, or a dict with its keys; each gradient has its input's shape and
-    dtype. `grad_outputs` are the gradients to start with; they may be omitted for single elements. The gradient of an
-    unused input is None if `allow_unused`, and zeros if `materialize_grads`. With `is_grads_batched`, `grad_outputs`
-    and the results have a further first dimension: one backward pass, under vmap, runs for all rows. PyTorch:
-    torch.autograd.grad.
+    PyTorch: torch.autograd.grad.
+
+    Args:
+        outputs: One or more tensors that require grad; the gradients of several are summed.
+        inputs: One or more tensors or gradient edges, or a dict of them.
+        grad_outputs: For each output, the gradient to start with, in the output's shape. If omitted, it is 1; each
+            output must then have a single element.
+        retain_graph: Keep the graph and its saved tensors, so that you can run backward through them again. The
+            default is `create_graph`.
+        create_graph: Record this computation too, so that you can differentiate the results again.
+        only_inputs: Deprecated; ignored.
+        allow_unused: Return None for an input that no output depends on, instead of raising RuntimeError.
+        is_grads_batched: `grad_outputs` and the results have an additional first dimension. One backward pass,
+            under vmap, runs for all its rows.
+        materialize_grads: Return zeros for an input that no output depends on.
+
+    Returns:
+        A tuple in the order of `inputs`, or a dict with its keys; each gradient has the shape and dtype of its input.
     """
     if not only_inputs:
         warn(

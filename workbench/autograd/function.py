@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import itertools
 from collections.abc import Callable, Container, Sequence
@@ -17,23 +16,36 @@ from ..errors import warn
 from ..events import listeners
 from . import state
 from .anomaly_mode import remember
+from .function_arguments import positional, with_defaults
 from .function_outputs import bind_output, bind_outputs, emit_created, gradients_of
 from .levels import Lifted
-from .node import Metadata, Node, accumulator, edge_of, note_scope, read_only, sequence
+from .node import Metadata, Node, edge_of, note_scope, read_only, sequence
+from .once import once_differentiable
 from .saved_tensors import FREED, SavedOutput, SavedTensor, packed, unpacked
-from .state import Modes, local, off, scoped, unusual, with_grad
-from .tensor import InferenceTensor, Tensor, alias, wrap
+from .state import Modes, local, off, scoped, unusual
+from .tensor import InferenceTensor, Tensor, wrap
 
 
 class FunctionCtx:
-    """The methods of `ctx`; on its own, it only stores its arguments."""
+    """The methods of `ctx`, the object through which forward passes data to backward."""
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Save tensors (or None) for backward, which reads `ctx.saved_tensors`; a second call replaces the first."""
+        """Save tensors for backward, which gets them from `ctx.saved_tensors`.
+
+        Call it in forward or setup_context.
+
+        Args:
+            tensors: Inputs, outputs or intermediate tensors of forward, or None. Store anything else as an
+                attribute of `ctx`. A second call replaces the tensors of the first.
+        """
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor) -> None:
-        """Save tensors (or None) for jvp, where `ctx.saved_tensors` returns them; AssertionError for anything else."""
+        """Save tensors (or None) for jvp, which gets them from `ctx.saved_tensors`.
+
+        Raises:
+            AssertionError: if an argument is anything else.
+        """
         for t in tensors:
             assert isinstance(t, Tensor) or t is None, (
                 "save_for_forward expects all arguments to be tensors; you should save non-tensors "
@@ -46,11 +58,11 @@ class FunctionCtx:
         self.dirty_tensors = args
 
     def mark_non_differentiable(self, *args: Tensor) -> None:
-        """Mark outputs that have no gradient."""
+        """Mark outputs of forward that have no gradient: they don't require grad."""
         self.non_differentiable = args
 
     def mark_shared_storage(self, *pairs: Any) -> None:
-        """Do nothing: the engine detects shared storage itself."""
+        """Do nothing but warn: the engine detects shared storage itself."""
         warn(
             (
                 "`mark_shared_storage` is deprecated. Tensors with shared storages are "
@@ -333,12 +345,22 @@ TAKEN = object()  # stands where saved tensors were that could be read only once
 
 
 def no_forward(*args: Any, **kwargs: Any) -> Any:
-    """Compute the result; the first argument is `ctx` unless setup_context is overridden."""
+    """Compute the result of the operation from the arguments of `apply`; your class must define it.
+
+    Return a tensor, or a tuple of tensors. Nothing is recorded while forward runs. The first argument is `ctx`, unless
+    the class defines `setup_context`.
+    """
     raise NotImplementedError(errors.NO_FORWARD)
 
 
 def no_setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
-    """Prepare `ctx` after a forward that doesn't take it."""
+    """Prepare `ctx` after a forward that doesn't take it, for example with `ctx.save_for_backward`.
+
+    Args:
+        ctx: The context, which backward gets.
+        inputs: The arguments of forward, as a tuple.
+        output: The value that forward returned.
+    """
     raise NotImplementedError("setup_context is not implemented.")
 
 
@@ -348,17 +370,33 @@ def _is_setup_context_defined(fn: Any) -> bool:
 
 
 def no_backward(ctx: Any, *grad_outputs: Any) -> Any:
-    """Return one gradient per argument of forward, or None."""
+    """Return one value per argument of `forward`: a gradient, or None.
+
+    Args:
+        ctx: The context, with `saved_tensors` and `needs_input_grad`, a boolean per argument of `forward`.
+        grad_outputs: The gradient of the loss with respect to each output of `forward`.
+    """
     raise NotImplementedError(errors.NO_BACKWARD)
 
 
 def no_jvp(ctx: Any, *grad_inputs: Any) -> Any:
-    """Return the tangent of each output from those of the inputs."""
+    """Return the tangent of each output, given the tangents of the inputs.
+
+    Args:
+        ctx: The context, with the tensors of `save_for_forward` in `saved_tensors`.
+        grad_inputs: The tangent of each argument of `forward`; None for an argument without one.
+    """
     raise NotImplementedError(errors.NO_JVP)
 
 
 def no_vmap(info: Any, in_dims: Any, *args: Any) -> Any:
-    """Return the output for a whole batch, and the batch dimension of the output."""
+    """Return the output for a whole batch, and the position of the batch dimension in it.
+
+    Args:
+        info: `info.batch_size` is the number of samples, `info.randomness` the setting of vmap.
+        in_dims: For each argument, the position of its batch dimension; None if all samples share the argument.
+        args: The arguments of `forward`, with their batch dimensions.
+    """
     raise NotImplementedError(
         "To use autograd.Function with vmap, you must either override the vmap "
         "staticmethod or set generate_vmap_rule=True."
@@ -472,14 +510,14 @@ class _SingleLevelFunction(FunctionCtx, metaclass=FunctionMeta):
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Run forward and record this Function as one node of the graph."""
+        """Run `forward` with these arguments, record this Function as one node of the graph, and return the outputs."""
         two_steps = cls.setup_context is not no_setup_context
         if two_steps:
             forward, count = cls._plain_forward
             if kwargs or forward is not cls.forward or count != len(args):
-                args, kwargs = _with_defaults(cls, args, kwargs)
+                args, kwargs = with_defaults(cls, args, kwargs)
         elif kwargs:
-            args, kwargs = _positional(cls.forward, args, kwargs), {}
+            args, kwargs = positional(cls.forward, args, kwargs), {}
         modes = local.modes
         if unusual and (modes.levels or modes.dual is not None or any([type(a) is Lifted for a in args])):
             from .function_transforms import apply_transformed
@@ -507,23 +545,33 @@ class _SingleLevelFunction(FunctionCtx, metaclass=FunctionMeta):
 
 
 class Function(_SingleLevelFunction):
-    """A differentiable operation of your own: a static forward and backward, run by `apply`.
+    """A differentiable operation of your own: define `forward` and `backward`, and call `apply`.
 
-    What `apply` does, and what the engine does later with the node, which the methods get as `ctx`::
+    For example::
 
-        apply(*args)   ctx = cls._backward_cls()              a new node
-           |           ctx._connect(args)                     its edges: where each argument's gradient goes
-           |           forward(ctx, *args)                    recording is off; save_for_backward and marks are stored
-           |           bind_outputs(ctx, args, output)        each output gets this node as its grad_fn
-           |           ctx._complete()                        the saved tensors and their versions
-        backward()     ctx.vjp(grads)                         zeros for missing gradients, then backward(ctx, *grads)
-                       gradients_of(ctx, returned)            one for each argument, in its shape and dtype
-                       ctx.release()                          the saved tensors are freed
+        class Square(Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x**2
 
-    `vjp` is another name for backward, `jvp` pushes tangents forward, `vmap` runs a whole batch. There are intentional
-    differences from PyTorch 2.13: a jvp of a jvp is correct (PyTorch returns 0), the transforms of `func` use `vjp`
-    (PyTorch's require backward), and a generated vmap rule accepts lists and tensors marked dirty (PyTorch raises an
-    error). Source: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function
+            @staticmethod
+            def backward(ctx, grad_output):
+                (x,) = ctx.saved_tensors
+                return 2 * x * grad_output
+
+        y = Square.apply(x)
+
+    `forward(ctx, *args)` gets the arguments of `apply` and returns a tensor or a tuple of tensors. Nothing inside is
+    recorded. It passes tensors to backward with `ctx.save_for_backward`, and anything else as an attribute of `ctx`.
+
+    `backward(ctx, *grad_outputs)` gets the gradient of each output, in the output's shape. It returns one value per
+    argument of `forward`: a gradient in the argument's shape, or None if the argument isn't a tensor or needs no
+    gradient.
+
+    Optional methods: `setup_context(ctx, inputs, output)` fills `ctx` instead, if `forward` doesn't take it. `jvp`
+    pushes tangents forward. `vmap` runs a whole batch; `generate_vmap_rule = True` derives it from the other methods.
+    `vjp` is another name for `backward`. PyTorch: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function
     """
 
     vmap = staticmethod(no_vmap)
@@ -552,97 +600,6 @@ def run_forward(cls: Any, ctx: Any, args: tuple[Any, ...], two_steps: bool, mode
 
 
 _no_backward, _no_setup = Function.backward, Function.setup_context
-
-
-def _with_defaults(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return all of forward's arguments in their places, defaults included, for a Function with setup_context.
-
-    Keyword-only arguments aren't inputs; only a rule for vmap takes them.
-    """
-    forward = cls.forward
-    signature = inspect.signature(forward)
-    if len(_names(signature)) == len(signature.parameters):
-        cls._plain_forward = forward, len(signature.parameters)  # with as many arguments there is nothing to bind
-    bound = signature.bind(*args, **kwargs)
-    bound.apply_defaults()
-    for name in bound.kwargs if not local.modes.levels else ():
-        raise TypeError(errors.FORWARD_UNEXPECTED.format(name))
-    return bound.args, bound.kwargs
-
-
-def _names(signature: inspect.Signature) -> list[str]:
-    """Return the names of the positional parameters."""
-    return [p.name for p in signature.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-
-
-def _positional(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """Move keyword arguments to their places for a forward that takes ctx; omitted defaults stay omitted."""
-    names = _names(inspect.signature(forward))[1:]
-    places = dict(zip(names, args, strict=False))
-    for name, value in kwargs.items():
-        if name in places:
-            raise TypeError(f"forward() got multiple values for argument '{name}'")
-        if name not in names:
-            raise TypeError(errors.FORWARD_UNEXPECTED.format(name))
-        places[name] = value
-    for position, name in enumerate(names[: max(names.index(n) for n in places) + 1]):
-        if name not in places:
-            raise TypeError(f"forward() missing required argument: '{name}' (position {position})")
-    return tuple([places[name] for name in names if name in places])
-
-
-class Error(Node):
-    """The node at the end of a second derivative that was marked as not available."""
-
-    __slots__ = ("marked", "parents")
-
-    arity = -1
-    takes_undefined = True
-
-    def name(self) -> str:
-        """Return the node's name as PyTorch prints it."""
-        return "torch::autograd::Error"
-
-    def __init__(self, parents: list[Any], marked: str) -> None:
-        self.seq, self.extra, self.parents, self.marked = next(sequence), None, tuple(parents), marked
-
-    def edges(self) -> tuple[tuple[Node | None, int], ...]:
-        """Return new leaves: the graph upstream isn't reached."""
-        return self.parents
-
-    def vjp(self, grad: Any, needed: Container[Node] | None = None) -> Any:
-        """Raise the error."""
-        raise RuntimeError(errors.TWICE)
-
-    vjp_tensors = vjp
-
-
-def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a backward that can't be differentiated again: trying to raises an error, not a wrong number."""
-
-    @functools.wraps(fn)
-    def wrapper(ctx: Any, *args: Any) -> Any:
-        outputs = with_grad(False, fn, ctx, *args)
-        if not local.modes.grad or not any(isinstance(a, Tensor) and a.requires_grad for a in args):
-            return outputs
-        several = outputs if isinstance(outputs, tuple) else (outputs,)
-        node = Error([], type(ctx).__name__)
-        results, leaves = [], []
-        for nr, output in enumerate(several):
-            if output is None:
-                results.append(None)
-                leaves.append((None, 0))
-                continue
-            leaf = alias(output)
-            leaf._rg = True
-            leaves.append((accumulator(leaf), 0))
-            result = alias(output)
-            result._rg, result._fn, result._nr = True, node, nr
-            results.append(result)
-        node.parents = tuple(leaves)
-        return tuple(results) if isinstance(outputs, tuple) else results[0]
-
-    return wrapper
 
 
 def custom_function_call(autograd_function: type[Function], *args: Any, **kwargs: Any) -> Any:

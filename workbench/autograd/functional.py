@@ -180,11 +180,11 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     PyTorch: torch.autograd.functional.vjp.
 
     Args:
-        func: A function of the inputs.
+        func: A function of the inputs that returns a tensor or a tuple of tensors.
         inputs: A tensor, or a tuple of tensors.
         v: A tensor or tuple of the outputs' shapes; may be omitted for a single number.
-        create_graph: Give the results history.
-        strict: Refuse an output that doesn't depend on an input.
+        create_graph: Record this computation too, so that you can differentiate the results again.
+        strict: Raise RuntimeError if an output doesn't depend on an input, instead of returning zeros.
     """
     several, given = _tuple(inputs, "inputs", "vjp")
     given = _arguments(given, create_graph)
@@ -200,17 +200,17 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 @enable_grad()
 def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """Return func's outputs, and its Jacobian times `v`.
+    """Return func's outputs, and its Jacobian times `v`: how the outputs change if the inputs move along `v`.
 
-    A backward pass is linear in the gradients it starts with. So the product is the gradient of its result by these,
-    started with `v`; no forward rule is needed. PyTorch: torch.autograd.functional.jvp.
+    It runs two backward passes instead of forward mode: the result of the first is linear in the gradient it starts
+    with, and its derivative by that gradient, started with `v`, is the product. PyTorch: torch.autograd.functional.jvp.
 
     Args:
-        func: A function of the inputs.
+        func: A function of the inputs that returns a tensor or a tuple of tensors.
         inputs: A tensor, or a tuple of tensors.
         v: A tensor or tuple of the inputs' shapes; may be omitted for a single number.
-        create_graph: Give the results history.
-        strict: Refuse an output that doesn't depend on an input.
+        create_graph: Record this computation too, so that you can differentiate the results again.
+        strict: Raise RuntimeError if an output doesn't depend on an input, instead of returning zeros.
     """
     several, given = _tuple(inputs, "inputs", "jvp")
     given = _arguments(given, create_graph)
@@ -235,18 +235,20 @@ def jacobian(
     vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:
-    """Return the derivative of every element of func's outputs by every element of its inputs.
+    """Return the Jacobian of func: the derivative of every output element with respect to every input element.
 
-    The shape is the output's followed by the input's; several outputs or inputs give a tuple, both give a tuple of
-    tuples. PyTorch: torch.autograd.functional.jacobian.
+    The shape is the output's shape followed by the input's. Several outputs give a tuple with a Jacobian each, and so
+    do several inputs; several of both give a tuple of tuples: `result[i][j]` is output i by input j. PyTorch:
+    torch.autograd.functional.jacobian.
 
     Args:
-        func: A function of the inputs.
+        func: A function of the inputs that returns a tensor or a tuple of tensors.
         inputs: A tensor, or a tuple of tensors.
-        create_graph: Give the results history.
-        strict: Refuse an output that doesn't depend on an input.
-        vectorize: Run one backward pass for all elements of the output, not one for each.
-        strategy: "reverse-mode", or "forward-mode" to use dual tensors, where results keep their history.
+        create_graph: Record this computation too, so that you can differentiate the results again.
+        strict: Raise RuntimeError if an output doesn't depend on an input, instead of returning zeros.
+        vectorize: Run one batched pass for all elements, not one pass for each.
+        strategy: "reverse-mode", or "forward-mode" to push tangents instead, where results keep their history.
+            "forward-mode" requires `vectorize`.
     """
     if strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError(
@@ -340,17 +342,19 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """Return the second derivatives of func, which returns one number: the Jacobian of its Jacobian.
+    """Return the second derivatives of func, which returns one number: the Jacobian of its gradient.
 
-    The shape is the input's twice; several inputs give a tuple of tuples. PyTorch: torch.autograd.functional.hessian.
+    The shape is the input's shape twice. Several inputs give a tuple of tuples. PyTorch:
+    torch.autograd.functional.hessian.
 
     Args:
-        func: A function of the inputs.
+        func: A function of the inputs that returns a tensor with one element.
         inputs: A tensor, or a tuple of tensors.
-        create_graph: Give the results history.
-        strict: Refuse a gradient that doesn't depend on an input.
-        vectorize: Run one pass for all elements of the gradient, not one for each.
+        create_graph: Record this computation too, so that you can differentiate the results again.
+        strict: Raise RuntimeError if a gradient doesn't depend on an input, instead of returning zeros.
+        vectorize: Run one batched pass for all elements of the gradient, not one pass for each.
         outer_jacobian_strategy: "reverse-mode", or "forward-mode" to push tangents through the backward pass.
+            "forward-mode" requires `vectorize`.
     """
     if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError(errors.FUNCTIONAL_STRATEGY)
@@ -391,7 +395,14 @@ def _gradient_and_vector(
 def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """Return func's output, which is one number, and `v` times its Hessian: a backward pass through a backward pass.
 
-    The arguments are those of vjp; `v` has the inputs' shapes. PyTorch: torch.autograd.functional.vhp.
+    PyTorch: torch.autograd.functional.vhp.
+
+    Args:
+        func: A function of the inputs that returns a tensor with one element.
+        inputs: A tensor, or a tuple of tensors.
+        v: A tensor or tuple of the inputs' shapes; may be omitted for a single number.
+        create_graph: Record this computation too, so that you can differentiate the results again.
+        strict: Raise RuntimeError if a result doesn't depend on an input, instead of returning zeros.
     """
     several, given, vs, output, gradient = _gradient_and_vector(func, inputs, v, create_graph, strict, "vhp")
     missing = errors.FUNCTIONAL_INDEPENDENT.format("jacobian", "{}", "")
@@ -403,10 +414,10 @@ def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 @enable_grad()
 def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """Return func's output, which is one number, and its Hessian times `v`, computed as jvp does.
+    """Return func's output, which is one number, and its Hessian times `v`.
 
-    vhp is cheaper, and the same for a symmetric Hessian. The arguments are those of vjp; `v` has the inputs' shapes.
-    PyTorch: torch.autograd.functional.hvp.
+    The result equals vhp's, because a Hessian is symmetric where the second derivatives are continuous. vhp is faster:
+    hvp needs one more backward pass. The arguments are those of vhp. PyTorch: torch.autograd.functional.hvp.
     """
     several, given, vs, output, gradient = _gradient_and_vector(func, inputs, v, create_graph, strict, "hvp")
     seeds = _seeds(given)

@@ -217,13 +217,13 @@ subclasses: set[type] = set()  # the user's own, which dispatch asks how they ar
 class Tensor(Facts, metaclass=TensorKind):
     """A multi-dimensional array that remembers how it was computed.
 
-    `Tensor(2, 3)` has that shape and undefined values; `Tensor([1, 2])` has these numbers, in the default dtype;
-    `Tensor(other)` is a view. `torch.tensor` and `torch.empty` are clearer. PyTorch: torch.Tensor.
-
-    The modules that need more of the engine add the rest: views.py adds `grad_fn`, backward.py adds `backward`, and the
-    ops add `__repr__` and the operations.
+    Create tensors with `torch.tensor([1, 2])` or `torch.empty(2, 3)`. As in PyTorch, the class itself works too:
+    `Tensor(2, 3)` has that shape and undefined values, `Tensor([1, 2])` has these numbers in the default dtype, and
+    `Tensor(other)` is a view. PyTorch: torch.Tensor.
     """
 
+    # The modules that need more of the engine add the rest: views.py adds `grad_fn`, backward.py adds `backward`, and
+    # the ops add `__repr__` and the operations.
     # All but the last three slots are set where a tensor is born: calling an `__init__` costs more than all the rest.
     __slots__ = ("_array", "_rg", "_fn", "_nr", "_storage", "_meta", "_tag", "__weakref__", "__dict__")
 
@@ -284,17 +284,17 @@ class Tensor(Facts, metaclass=TensorKind):
 
     @property
     def output_nr(self) -> int:
-        """The number of this tensor among the outputs of its grad_fn."""
+        """The position of this tensor among the outputs of its grad_fn, counted from 0."""
         return self._nr
 
     @property
     def is_leaf(self) -> bool:
-        """True if no recorded operation computed this tensor."""
+        """True if no recorded operation computed this tensor: backward stores gradients in leaves."""
         return not self.requires_grad or self.grad_fn is None
 
     @property
     def data(self) -> Tensor:
-        """The same memory as a tensor without history and with its own version counter: autograd doesn't see writes."""
+        """The same memory as a tensor without history. Autograd doesn't see writes into it; gradients may be wrong."""
         out = self._detached()
         if listeners:
             emit(("unrecorded", "data", (self,), (out,)))
@@ -340,7 +340,7 @@ class Tensor(Facts, metaclass=TensorKind):
 
     @property
     def grad(self) -> Tensor | None:
-        """The gradient accumulated so far, in the tensor's shape and dtype; None before the first."""
+        """The sum of the gradients from all backward passes since `zero_grad()`; None before the first of them."""
         found = None if self._meta is None else self._meta.grad
         if found is None and made_by(self) is not None and self.requires_grad and not self.retains_grad:
             warn(

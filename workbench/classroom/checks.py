@@ -25,15 +25,15 @@ HOOK = "import workbench.classroom\nfrom workbench.classroom.checks import tell\
 
 
 def check(prediction: Any, truth: Any, tolerance: float = 1e-3) -> str | Verdict:
-    """Check a prediction, or the answer to an exercise, and explain what is wrong without giving the answer away.
+    """Check a prediction or an exercise, and explain what is wrong without giving the answer away.
 
     `check(prediction, truth)` compares numbers, lists or tensors of one shape, words, booleans, or a shape (a tuple).
     `check("name-of-an-exercise", answer)` runs the answer, names the misconception it shows, if any, and stores the
     points for `progress()`. The exercise is registered in a file next to the notebook.
 
     Args:
-        prediction: The prediction, or the name of an exercise. `...` means "not yet", and so does None unless `truth`
-            is None.
+        prediction: The prediction, or the name of an exercise. `...` means "not yet", and so does None unless
+            `truth` is None.
         truth: The right value, or the answer to the exercise.
         tolerance: How far a number may be off, relative to each element of `truth`.
 
@@ -50,7 +50,12 @@ def check(prediction: Any, truth: Any, tolerance: float = 1e-3) -> str | Verdict
 
 
 def grade(name: str, answer: Any) -> float:
-    """Return the points of an answer, for a grader's hidden test, and print what is right or wrong with it."""
+    """Print what is right or wrong with an answer, and return its points; for a grader's hidden test.
+
+    Args:
+        name: The name of the exercise.
+        answer: The student's answer.
+    """
     verdict = find(name).judge(answer)
     print(verdict)
     return verdict.points
@@ -109,7 +114,7 @@ def keep_points(path: Path, name: str, points: float) -> None:
 
 
 def progress() -> Progress:
-    """Return the points that each exercise next to this notebook has reached, as a list and a picture."""
+    """Return the points reached in each exercise next to this notebook; prints as a list, and shows as a picture."""
     return Progress(read_points(Path(FILE)))
 
 

@@ -35,7 +35,19 @@ def exercise(
     misconceptions: Sequence[Misconception] = (),
     points: float = 1,
 ) -> None:
-    """Register an exercise, so that `check(name, answer)` judges answers to it: see `help(workbench.classroom)`."""
+    """Register an exercise, so that `check(name, answer)` judges answers to it: see `help(workbench.classroom)`.
+
+    Args:
+        name: Words with hyphens between them.
+        asks: The question, as a sentence.
+        solution: The right answer.
+        probes: By name, functions that try an answer out; its result is compared with the solution's.
+        misconceptions: Wrong answers, each with the hint that it triggers.
+        points: The maximum number of points.
+
+    Raises:
+        ValueError: if the name has another form, or is already registered in this file.
+    """
     if not NAME.fullmatch(name):
         raise ValueError(NAME_KIND.format(name))
     found = _registering[-1]

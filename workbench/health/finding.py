@@ -22,10 +22,11 @@ _CALLED = {"unsafe_view": "matmul"}  # what PyTorch ends a product of batches wi
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong or, if not `certain`, that may be intentional: the sentence then asks.
+    """One problem of a training run: a certain one, or a possible issue that ends with a question (`certain` is False).
 
     `rule` is a short name such as "not finite". `sentence` says what happened and where, with numbers; `next_step` says
-    what to do. `trace.frame(event + 1)` shows it; `ids` are the nodes and tensors that it is about.
+    what to do. `line` is the line of your code. `trace.frame(event + 1)` is the graph at that moment, and `ids` are the
+    nodes and tensors that the finding is about.
     """
 
     rule: str
@@ -41,7 +42,7 @@ class Finding:
 
     @property
     def fix(self) -> str:
-        """The next step, marked as the fix unless it depends on what was intended."""
+        """The advice, as a line that begins with "Fix:", or with "If" when it depends on what you intended."""
         return self.next_step if self.next_step.startswith("If ") else f"Fix: {self.next_step}"
 
     @property

@@ -104,9 +104,10 @@ _CHECKED = "Checked for non-finite, cut, uncleared, vanishing and exploding grad
 
 
 class Findings(list[Finding]):
-    """A list of findings that prints as sentences.
+    """A list of findings that prints as readable text: certain findings first, then possible issues.
 
-    `looked_at` says what was checked, `lost` what wasn't recorded, and `functions` whose backward was compared.
+    `looked_at` says what was checked, `lost` what wasn't recorded, and `functions` names the Functions whose backward
+    was checked.
     """
 
     def __init__(self, found: Iterable[Finding] = (), looked_at: str = "", lost: str = "", functions: str = "") -> None:

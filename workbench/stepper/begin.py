@@ -26,19 +26,20 @@ def step(
     retain_graph: bool | None = None,
     allow_unused: bool | None = None,
 ) -> Stepper:
-    """Return a Stepper for the backward pass of `loss`, which runs node by node.
+    """Return a Stepper, which runs the backward pass of `loss` one node at a time.
 
-    The steps do what `loss.backward()` does. With `inputs` they do what `autograd.grad` does: nothing is accumulated,
-    and the gradients are in `.grads`. The errors are those of these two; an unused input raises one when no node is
-    left to run.
+    In a notebook it shows the graph with buttons; in code, call its `step()`, `back()` and `run()`. The steps have the
+    same effects and errors as `loss.backward()`. With `inputs` they have those of `autograd.grad` instead: no `.grad`
+    changes, and the gradients are in the Stepper's `grads`. An unused input raises its error after the last node has
+    run.
 
     Args:
         loss: A tensor, or several.
-        inputs: The tensors to return gradients for; None to accumulate into all leaves.
-        grad: The gradient to start with; may be omitted for a single element.
-        create_graph: Record the backward pass, so that gradients can be differentiated.
-        retain_graph: Keep the graph for another backward pass.
-        allow_unused: Accept an input that isn't used.
+        inputs: The tensors to compute gradients for; None to add gradients to the `.grad` of all leaves.
+        grad: The gradient to start with, in the shape of `loss`; may be omitted for a single element.
+        create_graph: Record this backward pass too, so that you can differentiate the gradients again.
+        retain_graph: Keep the graph and its saved tensors for another backward pass.
+        allow_unused: With `inputs`, accept an input that the loss doesn't depend on.
     """
     first = loss[0] if isinstance(loss, tuple | list) and loss else loss
     if is_of_torch(first):

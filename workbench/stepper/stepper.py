@@ -146,7 +146,7 @@ class PausedBackward:
 
     @property
     def pending(self) -> list[Waiting]:
-        """The waiting gradients, first those of nodes that may run, each with the number of missing contributions."""
+        """The gradients that wait at nodes, each with its number of missing contributions; first those that can run."""
         task, ready = self._task, self.ready
         age = {node: place for place, node in enumerate(task._waiting)}
         others = sorted(task._buffers.keys() - set(ready), key=lambda node: (-node.seq, age[node]))
@@ -166,13 +166,13 @@ class PausedBackward:
 
     @property
     def grads(self) -> dict[Any, Tensor | None]:
-        """The gradients so far: each leaf's `.grad`, or what arrived at each of the `inputs`."""
+        """The gradients so far: each leaf's `.grad`, or with `inputs` the gradient of each input."""
         if self._inputs is None:
             return {node.variable: node.variable.grad for node in self._leaves()}
         return dict(zip(self._inputs, map(gradient_tensor, self._task.captured), strict=True))
 
     def watch(self, tensor: Tensor) -> list[tuple[int, Tensor | None]]:
-        """Return how the gradient of a tensor came about: (number of the step, value from then on), node by node."""
+        """Return each step that changed the gradient of `tensor`, as pairs (step number, gradient after this step)."""
         if not isinstance(tensor, Tensor):
             raise TypeError(NOT_WATCHED.format(type(tensor).__name__))
         node, nr = place_of(tensor)
@@ -302,11 +302,12 @@ class _Heard:
 
 
 class Stepper(PausedBackward):
-    """A backward pass that runs node by node, forward and back, over the engine's own graph task.
+    """A backward pass that runs one node at a time, forward and back; `step()` in workbench.stepper creates it.
 
-    Between steps everything is in the engine's state: the leaves' `.grad`, what is saved and what is freed. Going back
-    restores that. Other effects of your code (output, random numbers) stay, and `warnings` says so for hooks. While it
-    exists, it keeps every gradient and saved tensor that it has seen.
+    Between steps, the engine's state is real: leaves have the gradients that have arrived, and saved tensors that the
+    engine has freed are freed. Going back restores this state. Other effects of your code, such as output and random
+    numbers, aren't undone; `warnings` lists hooks for which this matters. A Stepper holds every gradient and saved
+    tensor of its steps in memory.
     """
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
@@ -316,7 +317,7 @@ class Stepper(PausedBackward):
     # Going forwards.
 
     def step(self, n: int = 1) -> Stepper:
-        """Run the next `n` nodes, or those that are left.
+        """Run the next `n` nodes, or all that are left if there are fewer.
 
         Raises:
             RuntimeError: after an error, until you go back.
@@ -332,11 +333,12 @@ class Stepper(PausedBackward):
         return self
 
     def run(self, until: Any = None) -> Stepper:
-        """Run to the end, to the next breakpoint, or until a place or condition that `breakpoint` takes.
+        """Run until a place or condition, to the next breakpoint, or to the end.
 
         Args:
-            until: A node, a tensor, an operation ("mul", "MulBackward0") or a scope: the run stops before it. Or a
-                condition ("not finite", "norm > 10") or a function of the step just taken: it stops after that step.
+            until: Where to stop. A node, a tensor, an operation ("mul", "MulBackward0") or a scope stops before
+                that node runs. A condition ("not finite", "norm > 10"), or a function of the step that was just taken,
+                stops after that step.
         """
         stops = list(self.breakpoints)
         if until is not None:
@@ -344,7 +346,7 @@ class Stepper(PausedBackward):
         return self._go(stops, lambda: False)
 
     def over(self, scope: str) -> Stepper:
-        """Run until all nodes created in a scope have run, or to a breakpoint."""
+        """Run until all nodes created in this scope have run, or to a breakpoint."""
         left = {node for node in self._to_run() if is_in_scope(node, scope)}
         if not left:
             raise ValueError(NO_SCOPE.format(scope, self._known_scopes()))
@@ -451,7 +453,7 @@ class Stepper(PausedBackward):
     # Going back, and sideways.
 
     def back(self, n: int = 1) -> Stepper:
-        """Undo the last `n` steps and later edits, and restore the state from before them."""
+        """Undo the last `n` steps and any edits after them."""
         if _count(n, "back") > self.position:
             raise ValueError(TOO_FAR_BACK.format(counted(n, "step"), counted(self.position, "step")))
         self.reason = None
@@ -476,7 +478,10 @@ class Stepper(PausedBackward):
         return self
 
     def switch(self, branch: Branch | str) -> Stepper:
-        """Continue on another branch where it stopped: go back to where they part, and replay its gradients."""
+        """Continue on another branch where it stopped.
+
+        The Stepper goes back to where the branches part, and replays the gradients of the other one.
+        """
         branch = self._named(branch)
         course = list(branch.steps)
         shared = 0
@@ -501,10 +506,12 @@ class Stepper(PausedBackward):
     def edit(self, node: Any, input_nr: int, value: Any) -> Stepper:
         """Change the gradient that waits at a node, before the node runs.
 
+        If you went back before, the next step starts a new branch; `compare` shows how it differs from the old one.
+
         Args:
-            node: A node, a tensor for its gradient, or the name or operation of the only such node where a gradient
-                waits.
-            input_nr: The number of the node's input gradient.
+            node: A node, a tensor whose gradient waits, or a name such as "MulBackward0" or "mul" if only one such
+                node has a waiting gradient.
+            input_nr: Which of the node's incoming gradients to change, counted from 0.
             value: A number, or an array or tensor of the gradient's shape.
 
         Raises:
@@ -542,15 +549,16 @@ class Stepper(PausedBackward):
     def breakpoint(
         self, place: Any = None, *, nonfinite: bool = False, over: float | None = None, under: float | None = None
     ) -> Breakpoint:
-        """Stop every run before a place, or directly after a step with such gradients.
+        """Add a breakpoint: every `run()` stops before a place, or after a step with the described gradients.
 
         Remove it with `s.breakpoints.remove(...)`.
 
         Args:
-            place: An operation, a scope, a node, a tensor, or a function of the step just taken.
-            nonfinite: Stop after a step with incoming or outgoing gradients that aren't finite; at `place`, if given.
-            over: Stop if a gradient's norm is larger.
-            under: Stop if a gradient's norm is smaller.
+            place: An operation, a scope, a node, a tensor, or a function of the step that was just taken.
+            nonfinite: Stop after a step whose incoming or outgoing gradients contain nan or infinity; with `place`,
+                only there.
+            over: Stop after a step with a gradient whose norm is larger than this.
+            under: Stop after a step with a gradient whose norm is smaller than this.
         """
         found = self._checked(breakpoint_at(place, nonfinite=nonfinite, over=over, under=under))
         self.breakpoints.append(found)

@@ -89,14 +89,15 @@ class Evaluation:
 
 
 def explore(f: Callable[..., Tensor], /, **inputs: Any) -> Exploration:
-    """Return a picture of f's graph with a slider for each input: values, gradients and the tangent follow the sliders.
+    """Return a picture of f's graph with a slider for each input. Moving a slider reruns f.
 
-    In a saved notebook, the first slider plays while the other inputs keep their start values.
+    The picture shows the values, the gradients, and a plot of f over the last moved input with its tangent. In a saved
+    notebook, the first slider plays while the other inputs keep their start values.
 
     Args:
-        f: A function that takes tensors by these names, and returns a tensor with one element.
-        inputs: A number is the start of a slider. A pair (low, high) is the range of a slider; it starts in the middle,
-            or a little to the right if that is 0. A tensor or an array stays as it is.
+        f: A function whose parameters have the names of `inputs`. It returns a tensor with one element.
+        inputs: A number is the start value of a slider. A pair (low, high) is the range of a slider; it starts in
+            the middle, or a little to the right if that is 0. A tensor or an array has no slider and stays as it is.
 
     Raises:
         TypeError: if f isn't callable, or an input or the result has another type.
@@ -148,9 +149,10 @@ def _slider(name: str, given: Any) -> Input:
 
 
 class Exploration(Picture):
-    """A function at the place that its sliders show; its picture plays the positions of the first slider.
+    """A picture of a function with sliders, which `explore()` returns.
 
-    `values` are the inputs with sliders, `result` and `slopes` the outcome of f; `move(x=1.0)` moves sliders.
+    `values` are the positions of the sliders, `result` is f's result there, and `slopes` has its gradients.
+    `move(x=1.0)` moves sliders.
     """
 
     def __init__(
@@ -171,21 +173,26 @@ class Exploration(Picture):
 
     @property
     def result(self) -> float:
-        """The result of f at this place."""
+        """The result of f at the sliders' positions."""
         return self._run.result
 
     @property
     def slopes(self) -> dict[str, float | None]:
-        """The gradient of the result by each input with a slider; None if no gradient arrives."""
+        """The gradient of the result with respect to each input with a slider; None if no gradient arrives."""
         return dict(self._run.slopes)
 
     @property
     def sentence(self) -> str:
-        """A sentence with the result of f at this place."""
+        """A sentence with the result of f at the sliders' positions."""
         return self._said(self.values, self._run)
 
     def move(self, /, **values: float) -> None:
-        """Move sliders, and run f there; if f fails, nothing moves. The errors are those of explore()."""
+        """Move sliders to these values, and run f there.
+
+        Raises:
+            TypeError: if an input has no slider.
+            ValueError: if a value is outside the slider's range.
+        """
         for name, value in values.items():
             if name not in self.inputs:
                 raise TypeError(NO_SLIDER.format(name, series(list(self.inputs))))
@@ -202,7 +209,7 @@ class Exploration(Picture):
             each()
 
     def board(self) -> Storyboard:
-        """Return the still picture of this place."""
+        """Return the still picture of the sliders' positions."""
         board = Storyboard(self._drawn(self._run, self.values, self.moved), title=self.storyboard.title)
         with suppress(LayoutUnavailable):  # it can still be told in words
             board.layout = self._all.layout

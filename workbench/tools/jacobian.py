@@ -39,12 +39,15 @@ _WAYS = {"reverse": "a backward for each element of an output", "forward": "a ta
 
 
 def jacobian(f: Callable[[Tensor], Tensor], x: Tensor, mode: Mode = "reverse", *, legend: bool = True) -> Picture:
-    """Return a picture of the Jacobian of f at x, which grows with each pass of the engine.
+    """Return a picture that builds the Jacobian of f at x, one pass at a time.
+
+    Each backward pass adds one row (in forward mode, each pass adds one column).
 
     Args:
-        f: A function of one tensor.
-        x: The point, a tensor.
-        mode: "reverse" computes one row per backward pass, "forward" one column per pass with a tangent.
+        f: A function of one tensor that returns a tensor.
+        x: The tensor at which to compute the Jacobian.
+        mode: "reverse" runs one backward pass per element of the output. "forward" pushes one tangent per element
+            of the input.
         legend: Show the sentence that explains the picture.
 
     Raises:
@@ -211,18 +214,19 @@ def check(
     rtol: float = 1e-3,
     legend: bool = True,
 ) -> Picture:
-    """Compare the Jacobians of f from its derivatives with those from differences, and return them side by side.
+    """Compare the Jacobian that autograd computes for f with one from finite differences, and show them side by side.
 
-    Inputs that require grad are checked. Differences are computed in float64 for any dtype of the inputs. Entries that
-    differ are wrong unless f's derivatives in float64 agree with the differences. If f itself computes in a smaller
-    dtype, the picture shows which entries may differ only by rounding.
+    Use it to test a Function's `backward`. Each input that requires grad is checked. If an entry differs, f is computed
+    again with float64 inputs, and the entry is marked as wrong only if it differs there too. If f doesn't take float64,
+    or computes in a smaller dtype itself, entries that rounding alone may explain are marked as such.
 
     Args:
-        f: A function of the inputs.
+        f: A function of the inputs that returns a tensor or several.
         inputs: A tensor, or a sequence of arguments.
         mode: "reverse" checks backward passes, "forward" checks tangents.
-        eps: The step to either side for the differences.
-        atol: The absolute tolerance: entries may differ by `atol + rtol * abs(numeric)`.
+        eps: How far each input element is moved up and down for a difference.
+        atol: The absolute tolerance. An entry agrees if it is within `atol + rtol * abs(numeric)` of the numeric
+            one.
         rtol: The relative tolerance.
         legend: Show the sentence that explains the picture.
 

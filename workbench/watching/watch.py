@@ -29,24 +29,29 @@ _WITH_UNITS = ("ReLU", "ReLU6")  # layers whose units are dead where they give z
 
 
 class watch:  # named as what a user writes: `with watch(model, optimizer):`
-    """Watch a long training run: every so many steps, append a line of statistics to a file.
+    """Watch a long training run: every `every` steps, append a line of statistics to a file.
 
-    A step is a call of `optimizer.step()`; the first is step 1. Each line has the norms of every parameter, its
-    gradient and its update, the norm of every layer's output, the learning rates, and the share of units that are zero
-    for the whole batch. These units are those of ReLU modules, and of `relu` calls whose result is the direct input of
-    a layer. Each line is written immediately, so a crash loses none. An existing file is continued.
+    A step is a call of `optimizer.step()`; the first is step 1. Each line contains:
 
-    A message on standard error, and a recorded step in a trace next to the file, report these problems: a norm that
-    isn't finite, gradients ten times as large as usual, a dead ReLU, a parameter in the optimizer without a gradient in
-    three watched steps, and a learning rate of 0 in three. If a layer's output isn't finite and the model itself is
-    called, the recording starts at the end of this forward pass: it has its backward pass and its saved tensors, but no
-    forward lines. Otherwise the next step is recorded as a whole. `workbench.load` reads these files.
+    - for each parameter, the norms of the parameter, of the gradient, and of the optimizer's change to the parameter;
+    - the norm of each layer's output;
+    - the learning rates;
+    - for each ReLU (a module, or a `relu` call directly before a layer), the share of units that are zero for the whole
+      batch.
+
+    Each line is written immediately, so a crash loses none. An existing file is continued.
+
+    These problems cause a message on standard error, and a recorded step in a trace next to the file: a norm that isn't
+    finite, gradients ten times as large as usual, a dead ReLU, a parameter in the optimizer without a gradient in three
+    watched steps, and a learning rate of 0 in three. Normally the next whole step is recorded. If a layer's output
+    isn't finite and you call the model itself, recording starts right after this forward pass, so the trace has the
+    backward pass and the saved tensors, but no forward lines. `workbench.load` reads traces.
 
     With several processes, such as those of `torchrun`, each writes a file, `run.rank0.jsonl`; `workbench health
     run.rank*.jsonl` shows them side by side. With DistributedDataParallel, the file also has the norms before
     averaging. In a notebook, one line below the cell shows the progress.
 
-    It ends with the `with` block, or with `remove()`:
+    Watching ends with the `with` block, or with `remove()`::
 
         with workbench.watch(model, optimizer, every=50) as watched:
             train(model, optimizer)
@@ -55,9 +60,9 @@ class watch:  # named as what a user writes: `with watch(model, optimizer):`
     Args:
         model: A module of PyTorch or of this package.
         optimizer: An optimizer of the same package.
-        every: Watch every so many steps, starting with the first.
+        every: Watch step 1, then one step in `every`.
         path: The file to write.
-        keep: The maximum number of steps to record after a problem.
+        keep: The most steps to record after problems.
 
     Raises:
         TypeError: if `model` isn't a module, or `optimizer` isn't an optimizer.
@@ -123,7 +128,7 @@ class watch:  # named as what a user writes: `with watch(model, optimizer):`
             self._progress.end(self._steps)
 
     def show(self, **options: Any) -> Picture:
-        """Return the "health" picture of the file so far; this works while training runs, and afterwards."""
+        """Return the "health" picture of the file so far; you can call this while training runs, and afterwards."""
         return show_log(self.path, **options)
 
     # A step that is watched.
@@ -293,11 +298,11 @@ def show_log(path: str | os.PathLike[str], open: Collection[str] | None = None, 
 
     Args:
         path: The file.
-        open: The modules to open.
+        open: The names of the modules to open.
         depth: Open all modules down to this depth.
 
     Raises:
-        ValueError: if the file isn't one of `watch`.
+        ValueError: if `watch` didn't write the file.
     """
     return Picture(health_of_log(read_log(path), open, depth))
 
