@@ -301,7 +301,7 @@ def test_the_reference_says_of_each_name_what_it_takes_and_refuses() -> None:
 
 
 def test_help_says_what_an_operation_means_also_under_its_other_names() -> None:
-    meaning = "The sine of each element, an angle in radians."
+    meaning = "Return the sine of each element, an angle in radians."
     assert inspect.getdoc(workbench.sin) == f"{meaning}\n\nThe operation sin(Tensor self); its node is SinBackward0."
     for same in (workbench.Tensor.sin, workbench.ones(1).sin):
         assert str(inspect.getdoc(same)).startswith(meaning)

@@ -109,7 +109,11 @@ _logsumexp = define(
 @operation()
 @numpy_names
 def softmax(self: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
-    """Return the elements' exponentials, divided by their sum along `dim`: positive numbers that sum to one."""
+    """Return the elements' exponentials, divided by their sum along `dim`: positive numbers that sum to one.
+
+    Args:
+        dtype: Convert the input to this dtype first.
+    """
     self = self if dtype is None else self.to(dtype)
     return _softmax(self, dim_index(dim, self._array.ndim))
 
@@ -117,7 +121,11 @@ def softmax(self: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor
 @operation()
 @numpy_names
 def log_softmax(self: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
-    """Return the logarithm of softmax, computed in one stable operation."""
+    """Return the logarithm of softmax, computed in one stable operation.
+
+    Args:
+        dtype: Convert the input to this dtype first.
+    """
     self = self if dtype is None else self.to(dtype)
     return _log_softmax(self, dim_index(dim, self._array.ndim))
 
@@ -125,7 +133,13 @@ def log_softmax(self: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Te
 @operation()
 @numpy_names
 def logsumexp(self: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
-    """Return the logarithm of the sum of exponentials over `dim`."""
+    """Return the logarithm of the sum of exponentials over `dim`.
+
+    Large elements don't overflow. Integers are converted to the default dtype.
+
+    Args:
+        dim: One dimension, or several.
+    """
     self = self if self._array.dtype.kind == "f" else self.to(dtypes.get_default_dtype())
     return _logsumexp(self, dims_of(dim, self._array.ndim), bool_of("logsumexp", "keepdim", 2, keepdim))
 
@@ -233,7 +247,7 @@ logsigmoid = define(
     "LogSigmoidBackward0",
     "logsigmoid(Tensor self)",
     in_rows(lambda a: -np.logaddexp(-a, 0)),
-    meaning="The logarithm of the sigmoid, exact also where the sigmoid is near zero.",
+    meaning="Return the logarithm of the sigmoid, accurate even if the sigmoid is near zero.",
     prepare=only_floats("log_sigmoid_cpu"),
     self="grad * sigmoid(-self)",
     tangent="pointwise",
@@ -278,7 +292,11 @@ _gelu_op = define(
 
 
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
-    """x times the probability that a normal number is below x; "tanh" computes it approximately."""
+    """Return each element times the probability that a standard normal number is below it.
+
+    Args:
+        approximate: "none" computes it exactly, "tanh" with a formula that uses tanh.
+    """
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
     return _gelu_op(input, approximate)

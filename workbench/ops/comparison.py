@@ -27,7 +27,7 @@ maximum = define(
     "MaximumBackward0",
     "maximum(Tensor self, Tensor other)",
     np.maximum,
-    meaning="The larger of two elements; equal ones share the gradient.",
+    meaning="Return the larger of two elements; equal ones share the gradient.",
     kind="tensors",
     self="where(self < other, 0, where(self == other, grad / 2, grad))",
     other="where(self > other, 0, where(self == other, grad / 2, grad))",
@@ -38,7 +38,7 @@ minimum = define(
     "MinimumBackward0",
     "minimum(Tensor self, Tensor other)",
     np.minimum,
-    meaning="The smaller of two elements; equal ones share the gradient.",
+    meaning="Return the smaller of two elements; equal ones share the gradient.",
     kind="tensors",
     self="where(self > other, 0, where(self == other, grad / 2, grad))",
     other="where(self < other, 0, where(self == other, grad / 2, grad))",
@@ -158,7 +158,18 @@ in_formulas("in_range", _in_range, _in_range)
 
 @operation(in_place=True, also=("clip",))
 def clamp(self: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
-    """Each element, but at least `min` and at most `max` (numbers or tensors; one may be None)."""
+    """Return each element, limited to at least `min` and at most `max`.
+
+    An element at a limit, or between the limits, receives its whole gradient. One beyond a limit receives none; the
+    limit receives it, if it is a tensor.
+
+    Args:
+        min: The lower limit, a number or a tensor that broadcasts; None for no limit.
+        max: The upper limit, likewise. It wins where it is below `min`.
+
+    Raises:
+        RuntimeError: if both limits are None.
+    """
     if out is not None:
         numbers = not isinstance(min, Tensor) and not isinstance(max, Tensor)
         exact = errors.FOUND_DTYPE if numbers else ""
@@ -185,7 +196,7 @@ def clamp(self: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None 
 
 @operation(in_place=True)
 def clamp_min(self: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
-    """Each element, but at least `min`, a number or a tensor. Source: torch.clamp_min."""
+    """Return each element, but at least `min`, a number or a tensor. PyTorch: torch.clamp_min."""
     if out is not None:
         exact = "" if isinstance(min, Tensor) else errors.FOUND_DTYPE
         return into("clamp_min", out, clamp_min, self, min, exact=exact)
@@ -196,7 +207,7 @@ def clamp_min(self: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
 
 @operation(in_place=True)
 def clamp_max(self: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
-    """Each element, but at most `max`, a number or a tensor. Source: torch.clamp_max."""
+    """Return each element, but at most `max`, a number or a tensor. PyTorch: torch.clamp_max."""
     if out is not None:
         exact = "" if isinstance(max, Tensor) else errors.FOUND_DTYPE
         return into("clamp_max", out, clamp_max, self, max, exact=exact)
@@ -207,7 +218,18 @@ def clamp_max(self: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
 
 @operation(method=False)
 def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None) -> Any:
-    """`input` where condition holds, else `other`; condition alone: where it holds, a tensor of indices a dimension."""
+    """Return the elements of `input` where the condition holds, else those of `other`.
+
+    The three are broadcast. Each element receives a gradient only where it was chosen.
+
+    Args:
+        condition: A boolean tensor.
+        input: A tensor or a number. Without `input` and `other`, the result is a tuple of int64 tensors, one for each
+            dimension, with the indices where the condition isn't zero.
+
+    Raises:
+        RuntimeError: if the condition isn't boolean.
+    """
     if out is not None:
         for position, (name, given) in enumerate((("input", input), ("other", other)), 1):
             check_tensor("where", name, position, given)
@@ -261,29 +283,38 @@ def _asked(name: str, forward: Callable[..., Any], **called: Any) -> Callable[..
     return define(name, f"{name}(Tensor self, Tensor other)", forward, kind="pointwise", **called)
 
 
-eq = _asked("eq", np.equal, meaning="Whether elements are equal.", out=True)
-ne = _asked("ne", np.not_equal, meaning="Whether elements differ.", out=True, also=("not_equal",))
-lt = _asked("lt", np.less, meaning="Whether the first element is less than the second.", out=True, also=("less",))
+eq = _asked("eq", np.equal, meaning="Return whether elements are equal, as bool.", out=True)
+ne = _asked("ne", np.not_equal, meaning="Return whether elements differ, as bool.", out=True, also=("not_equal",))
+lt = _asked(
+    "lt", np.less, meaning="Return whether the first element is less than the second.", out=True, also=("less",)
+)
 le = _asked(
     "le",
     np.less_equal,
-    meaning="Whether the first element is less than the second, or equal.",
+    meaning="Return whether the first element is less than the second, or equal.",
     out=True,
     also=("less_equal",),
 )
 gt = _asked(
-    "gt", np.greater, meaning="Whether the first element is greater than the second.", out=True, also=("greater",)
+    "gt",
+    np.greater,
+    meaning="Return whether the first element is greater than the second.",
+    out=True,
+    also=("greater",),
 )
 ge = _asked(
     "ge",
     np.greater_equal,
-    meaning="Whether the first element is greater than the second, or equal.",
+    meaning="Return whether the first element is greater than the second, or equal.",
     out=True,
     also=("greater_equal",),
 )
 bitwise_and, bitwise_or, bitwise_xor = (
     _asked(
-        ufunc.__name__, _of_integers(ufunc), meaning=f"The bits that {ints} has; of masks, where {masks}.", method=True
+        ufunc.__name__,
+        _of_integers(ufunc),
+        meaning=f"Return the bits that {ints} has; for bools, whether {masks}.",
+        method=True,
     )
     for ufunc, ints, masks in (
         (np.bitwise_and, "each of the two integers", "both hold"),
@@ -299,7 +330,7 @@ bitwise_not = define(
     "bitwise_not",
     "bitwise_not(Tensor self)",
     _inverted,
-    meaning="The bits turned over; of a mask, where it does not hold.",
+    meaning="Return each integer with its bits inverted, or each bool negated.",
     batch="pointwise",
     method=True,
 )
@@ -317,7 +348,7 @@ logical_and = define(
     "logical_and",
     "logical_and(Tensor self, Tensor other)",
     np.logical_and,
-    meaning="Where neither element is zero.",
+    meaning="Return True where neither element is zero.",
     batch="pointwise",
     method=True,
 )
@@ -325,7 +356,7 @@ logical_or = define(
     "logical_or",
     "logical_or(Tensor self, Tensor other)",
     np.logical_or,
-    meaning="Where one of the elements is not zero.",
+    meaning="Return True where at least one of the elements isn't zero.",
     batch="pointwise",
     method=True,
 )
@@ -333,7 +364,7 @@ logical_xor = define(
     "logical_xor",
     "logical_xor(Tensor self, Tensor other)",
     np.logical_xor,
-    meaning="Where exactly one of the elements is not zero.",
+    meaning="Return True where exactly one of the elements isn't zero.",
     batch="pointwise",
     method=True,
 )
@@ -341,7 +372,7 @@ logical_not = define(
     "logical_not",
     "logical_not(Tensor self)",
     np.logical_not,
-    meaning="Where the element is zero.",
+    meaning="Return True where the element is zero.",
     batch="pointwise",
     method=True,
 )
@@ -349,7 +380,7 @@ isnan = define(
     "isnan",
     "isnan(Tensor self)",
     np.isnan,
-    meaning="Where the element is nan, which is not a number.",
+    meaning="Return True where the element is nan, which isn't a number.",
     batch="pointwise",
     method=True,
 )
@@ -357,7 +388,7 @@ isinf = define(
     "isinf",
     "isinf(Tensor self)",
     np.isinf,
-    meaning="Where the element is infinite, of either sign.",
+    meaning="Return True where the element is infinite, of either sign.",
     batch="pointwise",
     method=True,
 )
@@ -365,7 +396,7 @@ isfinite = define(
     "isfinite",
     "isfinite(Tensor self)",
     np.isfinite,
-    meaning="Where the element is neither infinite nor nan.",
+    meaning="Return True where the element is neither infinite nor nan.",
     batch="pointwise",
     method=True,
 )
@@ -394,20 +425,25 @@ def _refuse_batches(sentence: str, *tensors: Tensor) -> None:
 @operation()
 @numpy_names
 def all(self: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """Return True if every element is true, or every one over `dim`."""
+    """Return whether every element is nonzero, or every one over `dim`: bool, for uint8 uint8."""
     return _all(self, dims_of(dim, self._array.ndim), bool_of("all", "keepdim", 2, keepdim))
 
 
 @operation()
 @numpy_names
 def any(self: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """Return True if any element is true, or any one over `dim`."""
+    """Return whether some element is nonzero, or some element over `dim`: bool, for uint8 uint8."""
     return _any(self, dims_of(dim, self._array.ndim), bool_of("any", "keepdim", 2, keepdim))
 
 
 @operation()
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """Return the indices of the elements that are not zero: a row for each, or a vector for each dimension."""
+    """Return the indices of the nonzero elements, as int64.
+
+    Args:
+        as_tuple: Return one vector for each dimension, to be used as an index, instead of a matrix with a row for each
+            nonzero element.
+    """
     _refuse_batches(errors.VMAP_DYNAMIC.format("nonzero"), input)
     where = [as_int64(places) for places in np.nonzero(np.atleast_1d(input._array))]
     if as_tuple:
@@ -417,7 +453,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
 @operation()
 def equal(self: Tensor, other: Tensor) -> bool:
-    """Return True if two tensors have the same shape and elements."""
+    """Return True if two tensors have the same shape and elements; nan equals nothing."""
     check_tensor("equal", "other", 1, other)
     _refuse_batches(("Batching rule not implemented for aten::equal. We could not generate a fallback."), self, other)
     return bool(np.array_equal(self._array, other._array))
@@ -425,7 +461,11 @@ def equal(self: Tensor, other: Tensor) -> bool:
 
 @operation()
 def isclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
-    """Return True if elements differ by at most atol + rtol * |other|."""
+    """Return True for each pair of elements that differ by at most atol + rtol * abs(other).
+
+    Args:
+        equal_nan: Let nan be close to nan.
+    """
     check_tensor("isclose", "other", 1, other)
     if self.dtype is not other.dtype:
         raise RuntimeError(f"{self.dtype.word} did not match {other.dtype.word}")
@@ -435,7 +475,11 @@ def isclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-0
 
 @operation()
 def allclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    """Return True if all elements differ by at most atol + rtol * |other|."""
+    """Return True if all pairs of elements differ by at most atol + rtol * abs(other).
+
+    Args:
+        equal_nan: Let nan be close to nan.
+    """
     check_tensor("allclose", "other", 1, other)
     _refuse_batches(
         (

@@ -26,7 +26,13 @@ from .shape import _unsafe_view
 
 @operation(in_place=True)
 def renorm(self: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | None = None) -> Tensor:
-    """The parts along `dim`, those whose p-norm is larger than `maxnorm` shortened to it. Source: torch.renorm."""
+    """Return the slices along `dim`, scaled down to a p-norm of `maxnorm` where their norm is larger.
+
+    PyTorch: torch.renorm.
+
+    Raises:
+        RuntimeError: if `p` isn't positive, `maxnorm` is negative, or there are fewer than two dimensions.
+    """
     if out is not None:
         return into("renorm", out, renorm, self, p, dim, maxnorm, exact=True)
     if not p > 0:
@@ -45,14 +51,14 @@ def renorm(self: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | No
 
 @operation()
 def tile(self: Tensor, *given: Any, dims: Any = None) -> Tensor:
-    """Return the tensor put next to itself so many times along its last dimensions. Source: torch.tile."""
+    """Return the tensor repeated along its last dimensions, as often as `dims` says. PyTorch: torch.tile."""
     times = ints_of("tile", "dims", given, dims)
     return self.repeat((1,) * (self._array.ndim - len(times)) + times)
 
 
 @operation()
 def flipud(self: Tensor) -> Tensor:
-    """Return the elements in reverse order along the first dimension. Source: torch.flipud."""
+    """Return the elements in reverse order along the first dimension. PyTorch: torch.flipud."""
     if not self._array.ndim:
         raise RuntimeError("Input must be >= 1-d.")
     return self.flip(0)
@@ -60,7 +66,7 @@ def flipud(self: Tensor) -> Tensor:
 
 @operation()
 def fliplr(self: Tensor) -> Tensor:
-    """Return the elements in reverse order along the second dimension. Source: torch.fliplr."""
+    """Return the elements in reverse order along the second dimension. PyTorch: torch.fliplr."""
     if self._array.ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
     return self.flip(1)
@@ -68,15 +74,15 @@ def fliplr(self: Tensor) -> Tensor:
 
 @operation()
 def msort(self: Tensor) -> Tensor:
-    """Return the elements in order along the first dimension. Source: torch.msort."""
+    """Return the elements sorted along the first dimension. PyTorch: torch.msort."""
     return sort(self, 0)[0]
 
 
 @operation()
 def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """Return the elements that `indices` names along `dim`, or among all of them; the other dimensions are broadcast.
+    """Return the elements that `indices` selects along `dim`, or from the flattened tensor; the rest is broadcast.
 
-    Source: torch.take_along_dim.
+    PyTorch: torch.take_along_dim.
     """
     check_tensor("take_along_dim", "indices", 1, indices)
     if dim is None:
@@ -95,7 +101,7 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Ten
 
 @operation(method=False)
 def cartesian_prod(*tensors: Any) -> Tensor:
-    """Return every choice of one element of each vector, one a row. Source: torch.cartesian_prod."""
+    """Return every combination of one element from each vector, one per row. PyTorch: torch.cartesian_prod."""
     for t in tensors:
         if t._array.ndim != 1:
             raise RuntimeError(f"Expect a 1D vector, but got shape {list(t._array.shape)}")
@@ -113,9 +119,12 @@ def cartesian_prod(*tensors: Any) -> Tensor:
 
 @operation()
 def inner(self: Tensor, other: Tensor) -> Tensor:
-    """Sums of products along the last dimension of both, for all other dimensions of one and of the other.
+    """Return the sums of products along both tensors' last dimension, for all combinations of the other dimensions.
 
-    Source: torch.inner.
+    The result has the shape (*self.shape[:-1], *other.shape[:-1]). If one tensor has no dimensions, the result is a
+    product.
+
+    PyTorch: torch.inner.
     """
     check_tensor("inner", "other", 1, other)
     a, b = self._array.shape, other._array.shape
@@ -130,9 +139,16 @@ def inner(self: Tensor, other: Tensor) -> Tensor:
 
 @operation(method=False)
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
-    """Sums of products along dimensions of `a` and of `b`: the last of one and the first of the other, or two lists.
+    """Return sums of products over pairs of dimensions of `a` and `b`.
 
-    Source: torch.tensordot.
+    PyTorch: torch.tensordot.
+
+    Args:
+        dims: The number of dimensions to sum over, the last ones of `a` and the first ones of `b`; or two lists, with
+            the dimensions of each.
+
+    Returns:
+        The remaining dimensions of `a`, then those of `b`.
     """
     if isinstance(dims, (int, Tensor)):
         count = int(dims)
@@ -165,9 +181,9 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 
 @operation()
 def kron(self: Tensor, other: Tensor) -> Tensor:
-    """Each element times the whole of the other tensor, put in its place: the sizes are multiplied.
+    """Return the Kronecker product: each element of `self` is replaced by its product with the whole of `other`.
 
-    Source: torch.kron.
+    The sizes are multiplied. PyTorch: torch.kron.
     """
     check_tensor("kron", "other", 1, other)
     ndim = builtins.max(self._array.ndim, other._array.ndim)
@@ -181,9 +197,16 @@ def kron(self: Tensor, other: Tensor) -> Tensor:
 def diff(
     self: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
-    """Each element less the one before it along dimension `dim`, `n` times over; of masks whether they differ.
+    """Return the difference of each element from the one before it along `dim`.
 
-    What is to come before and behind the elements may be given. Source: torch.diff.
+    Bool tensors give True where neighbors differ.
+
+    PyTorch: torch.diff.
+
+    Args:
+        n: How often to take differences.
+        prepend: Elements to put before the tensor along `dim`.
+        append: Elements to put after it.
     """
     if not self._array.ndim:
         raise RuntimeError("diff expects input to be at least one-dimensional")
@@ -204,9 +227,12 @@ def diff(
 
 @operation(method=False, also=("trapz",))
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
-    """Return the area below the points `y` along dimension `dim`, joined by lines; they are `dx` apart, or at `x`.
+    """Return the area below the points `y` along `dim`, joined by straight lines.
 
-    Source: torch.trapezoid.
+    PyTorch: torch.trapezoid.
+
+    Args:
+        x: The points' positions; without them the points are `dx` apart.
     """
     _no_masks("trapezoid", y)
     if not y._array.ndim:
@@ -223,9 +249,11 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -
 
 @operation(method=False)
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
-    """Return the area below the points `y` along dimension `dim`, up to each point but the first.
+    """Return the area below the points `y` along `dim`, up to each point except the first.
 
-    Source: torch.cumulative_trapezoid.
+    The size along `dim` is smaller by one.
+
+    PyTorch: torch.cumulative_trapezoid.
     """
     _no_masks("cumulative_trapezoid", y)
     if not y._array.ndim:
@@ -255,9 +283,11 @@ def _widths(y: Tensor, x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
 
 @operation(method=False)
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0) -> Tensor:
-    """Return the p-norms of differences of rows of a matrix (..., n, d) and of another (..., m, d): (..., n, m).
+    """Return the p-norms of the differences between rows of (..., n, d) and rows of (..., m, d): (..., n, m).
 
-    Its graph is that of the norm of a difference. Source: torch.cdist.
+    The graph is that of the norm of a difference. The gradient for equal rows is zero.
+
+    PyTorch: torch.cdist.
     """
     for name, t in (("X1", x1), ("X2", x2)):
         if t._array.ndim < 2:
@@ -279,10 +309,7 @@ def _with_mean(name: str, spread: Any) -> Any:
 
     both.__name__ = both.__qualname__ = name
     word = "variance" if spread is var else "standard deviation"
-    both.__doc__ = (
-        f"(the {word}, the mean) of all elements, or over dimensions `dim`, computed one after the other.\n\n"
-        f"Source: torch.{name}."
-    )
+    both.__doc__ = f"Return (the {word}, the mean) of all elements, or over dimensions `dim`.\n\nPyTorch: torch.{name}."
     return operation(method=False)(numpy_names(both))
 
 
@@ -294,21 +321,25 @@ var_mean, std_mean = _with_mean("var_mean", var), _with_mean("std_mean", std)
 
 @operation()
 def argwhere(self: Tensor) -> Tensor:
-    """Return the indices of the elements that are not zero, a matrix with a row for each. Source: torch.argwhere."""
+    """Return the indices of the nonzero elements, a matrix with a row for each. PyTorch: torch.argwhere."""
     return self.nonzero()
 
 
 @operation()
 def count_nonzero(self: Tensor, dim: Any = None) -> Tensor:
-    """Return how many elements are not zero, among all or over dimensions `dim`. Source: torch.count_nonzero."""
+    """Return the number of nonzero elements, in all or over dimensions `dim`. PyTorch: torch.count_nonzero."""
     return (self != 0).sum(dims_of(dim, self._array.ndim))
 
 
 @operation()
 def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """Return how often each of 0, 1, 2 ... occurs in a vector of whole numbers, or the sum of its weights there.
+    """Return how often 0, 1, 2 and so on occur in a vector of integers.
 
-    Source: torch.bincount.
+    PyTorch: torch.bincount.
+
+    Args:
+        weights: A number for each element; the result has their sums instead of counts.
+        minlength: The minimum length of the result.
     """
     if is_batched(self) is not None or (weights is not None and is_batched(weights) is not None):
         raise RuntimeError("vmap: the workbench has no rule for bincount over a batch; call it outside of vmap")
@@ -367,11 +398,16 @@ def _placed(values: Any, edges: Tensor, right: bool, small: bool) -> Tensor:
 def searchsorted(
     sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None
 ) -> Tensor:
-    """Where each number would have to stand in sequences (..., n) that rise, before equal ones or with `right` behind.
+    """Return the index at which each number would have to be inserted into sorted sequences (..., n).
 
-    The result has the numbers' shape.
+    The result has the shape of `input`, and is int64.
 
-    Source: torch.searchsorted.
+    PyTorch: torch.searchsorted.
+
+    Args:
+        out_int32: Return int32.
+        right: Insert after equal elements, not before them.
+        side: "left" or "right", instead of `right`.
     """
     if side not in (None, "left", "right"):
         raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
@@ -380,7 +416,7 @@ def searchsorted(
 
 @operation(method=False)
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
-    """The number of the bucket of each element, between a vector of boundaries that rise. Source: torch.bucketize."""
+    """Return the index of each element's bucket between sorted boundaries, a vector. PyTorch: torch.bucketize."""
     if boundaries._array.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries._array.ndim})")
     return _placed(input, boundaries, right, out_int32)
@@ -396,7 +432,10 @@ _isin = define(
 
 @operation(method=False)
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
-    """Return True if each element occurs among the test elements, or does not, in their shape. Source: torch.isin."""
+    """Return, in the shape of `elements`, whether each is among the test elements, or isn't with `invert`.
+
+    PyTorch: torch.isin.
+    """
     one, two = (t if isinstance(t, Tensor) else wrap(np.asarray(t)) for t in (elements, test_elements))
     if "b" in (one._array.dtype.kind, two._array.dtype.kind):
         raise RuntimeError("Unsupported input type encountered for isin(): Bool")
@@ -407,11 +446,13 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
 def unique(
     self: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """Return the elements, or slices along dimension `dim`, each once and in order.
+    """Return the distinct elements in ascending order, or the distinct slices along `dim`.
 
-    On request also where each came to stand, and how often each occurs.
+    PyTorch: torch.unique.
 
-    Source: torch.unique.
+    Args:
+        return_inverse: Also return the index of each input element in the result.
+        return_counts: Also return how often each element occurs.
     """
     name = "_unique2" if dim is None else "unique_dim"
     if is_batched(self) is not None:

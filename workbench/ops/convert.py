@@ -49,7 +49,11 @@ _to_format = define(
 
 @method()
 def to(self: Tensor, *given: Any, **options: Any) -> Tensor:
-    """The tensor in another dtype, or in another tensor's: itself if it has that already, unless `copy` is set."""
+    """Return the tensor in another dtype: the tensor itself if it has that dtype already, unless `copy` is True.
+
+    Call it as `to(dtype)`, `to(other)`, with a tensor whose dtype to take, or `to("cpu")`. The gradient is converted
+    back.
+    """
     if len(given) == 1 and not options:
         return _cast(self, given[0]) if isinstance(given[0], dtypes.dtype) else _cast(self, *meant(*given))
     return _cast(self, *meant(*given, **options))
@@ -64,7 +68,7 @@ def meant(
     memory_format: Any = None,
     **ignored: Any,
 ) -> tuple[Any, bool, Any]:
-    """The dtype that the arguments of `to` ask for, whether a copy is wanted in any case, and the order in memory."""
+    """Return the dtype requested from `to`, whether a copy is required, and the memory order."""
     rest = list(given)
     if rest and isinstance(rest[0], (str, type(CPU), type(None))):
         device = rest.pop(0)
@@ -111,7 +115,7 @@ def _cast_off(self: Tensor, array: np.ndarray) -> Tensor:
 
 
 def in_dtype(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """The op with one more argument, the dtype in which it computes: one node casts and computes, as in PyTorch."""
+    """Return the operation with a dtype as one more argument: one node casts and computes, as in PyTorch."""
     op = function.op
     name, rest = op.name.partition("_")[0], op.signature.partition("(Tensor self")[2].removesuffix(")")
     casting = define(
@@ -149,7 +153,7 @@ for _name, _dtype in (
         _name,
         lambda self, *, memory_format=None, _dtype=_dtype: _cast(self, _dtype, memory_format=memory_format),
     )
-    getattr(Tensor, _name).__doc__ = f"The elements as {_dtype.name}."
+    getattr(Tensor, _name).__doc__ = f"Return the tensor converted to {_dtype.name}."
 TYPES = {f"torch.{each.word}Tensor": each for each in dtypes.ALL}
 
 
@@ -185,19 +189,24 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> str | 
 @method()
 @tensors_only()
 def type_as(self: Tensor, other: Tensor) -> Tensor:
-    """Return the tensor in the dtype of another."""
+    """Return the tensor in the dtype of `other`; the tensor itself if it has that dtype already."""
     return _cast(self, other.dtype)
 
 
 @method()
 def cpu(self: Tensor) -> Tensor:
-    """Return the tensor itself: it is there already."""
+    """Return the tensor itself, as every tensor is on the CPU."""
     return self
 
 
 @method()
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
-    """AssertionError: there is no such device; RuntimeError where one of another kind is named, or a number alone."""
+    """Raise an error: the workbench has no GPU.
+
+    Raises:
+        AssertionError: for a CUDA device, the default.
+        RuntimeError: for another kind of device, or a number alone.
+    """
     if isinstance(device, int):
         raise RuntimeError(errors.NO_ACCELERATOR)
     if device is not None and Device(device).type != "cuda":
@@ -207,19 +216,19 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_fo
 
 @method()
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
-    """RuntimeError: there is no device for which memory could be pinned."""
+    """Raise RuntimeError: there is no device for which memory could be pinned."""
     raise RuntimeError(errors.NO_ACCELERATOR)
 
 
 @method()
 def is_pinned(self: Tensor, device: Any = None) -> bool:
-    """Always False: there is no device for which memory could be pinned."""
+    """Return False: there is no device for which memory could be pinned."""
     return False
 
 
 @method()
 def stride(self: Tensor, dim: int | None = None) -> tuple[int, ...] | int:
-    """Return how many elements to move on in memory for one step along each dimension, or along one."""
+    """Return the distance in memory, in elements, of one step along each dimension, or along `dim`."""
     a = self._array if self._array.size else np.broadcast_to(0, [max(n, 1) for n in self._array.shape]).copy()
     steps = tuple([s // a.itemsize for s in steps_of(a)])
     return steps if dim is None else steps[dim_index(dim, a.ndim)]
@@ -227,7 +236,7 @@ def stride(self: Tensor, dim: int | None = None) -> tuple[int, ...] | int:
 
 @method()
 def is_contiguous(self: Tensor, *, memory_format: Any = None) -> bool:
-    """Return True if the elements lie in memory in order, or in that of a memory format."""
+    """Return True if the elements are in order in memory, or in that of `memory_format`."""
     if memory_format is None or memory_format in (formats.contiguous_format, formats.preserve_format):
         return self._array.flags.c_contiguous
     formats.check_format("is_contiguous", memory_format)
@@ -240,7 +249,7 @@ def _lies(self: Tensor, how: Callable[..., bool], memory_format: Any) -> bool:
 
 @method()
 def data_ptr(self: Tensor) -> int:
-    """Return the address of the first element."""
+    """Return the address in memory of the first element."""
     return self._array.__array_interface__["data"][0]
 
 
@@ -253,7 +262,7 @@ def memory_of(array: np.ndarray) -> np.ndarray:
 
 @method()
 def storage_offset(self: Tensor) -> int:
-    """Return how many elements of its memory lie before the first of the tensor."""
+    """Return the position of the tensor's first element in its memory."""
     memory = memory_of(self._array)
     first, start = (a.__array_interface__["data"][0] for a in (self._array, memory))
     return (first - start) // self._array.itemsize
@@ -261,13 +270,17 @@ def storage_offset(self: Tensor) -> int:
 
 @method()
 def element_size(self: Tensor) -> int:
-    """Bytes of one element."""
+    """Return the size of one element in bytes."""
     return self._array.itemsize
 
 
 @operation()
 def is_nonzero(input: Tensor) -> bool:
-    """Return True if the one element is not zero."""
+    """Return True if the tensor's only element isn't zero.
+
+    Raises:
+        RuntimeError: if the tensor doesn't have exactly one element.
+    """
     return bool(input)
 
 
@@ -300,42 +313,42 @@ for _name in "sparse sparse_csr quantized mkldnn meta mps xpu ipu xla maia mtia 
 
 @operation()
 def is_complex(input: Tensor) -> bool:
-    """Always False: tensors are real."""
+    """Return False: tensors are real."""
     return False
 
 
 @operation()
 def is_conj(input: Tensor) -> bool:
-    """Always False: tensors are real."""
+    """Return False: tensors are real."""
     return False
 
 
 @operation()
 def is_neg(input: Tensor) -> bool:
-    """Always False: no negation is put off."""
+    """Return False: no negation is postponed."""
     return False
 
 
 @operation()
 def is_distributed(input: Tensor) -> bool:
-    """Always False: a tensor is whole."""
+    """Return False: no tensor is spread over processes."""
     return False
 
 
 @operation()
 def is_signed(input: Tensor) -> bool:
-    """Return True if its numbers can be negative."""
+    """Return True if the dtype has negative numbers."""
     return input._array.dtype.kind in "fi"
 
 
 @method()
 def get_device(self: Tensor) -> int:
-    """Always -1, the number of the CPU."""
+    """Return -1, PyTorch's number for the CPU."""
     return -1
 
 
 def from_numpy(ndarray: np.ndarray) -> Tensor:
-    """Return a tensor over an array's own memory."""
+    """Return a tensor that shares an array's memory: writes to one change the other."""
     if not isinstance(ndarray, np.ndarray):
         kind = type(ndarray)
         word = f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
@@ -360,7 +373,12 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
 
 @placed
 def as_tensor(data: Any, dtype: Dtype | None = None) -> Tensor:
-    """`data` as a tensor, sharing memory where that is possible: a tensor itself, or a NumPy array's memory."""
+    """Return `data` as a tensor that shares memory if possible: a tensor itself, or a tensor over a NumPy array.
+
+    Args:
+        data: A tensor, an array, a number or nested lists of numbers.
+        dtype: The dtype to convert to; `data` is copied if its dtype is another one.
+    """
     if not isinstance(data, (Tensor, np.ndarray)):
         return tensor(data, dtype=dtype)
     t = data if isinstance(data, Tensor) else from_numpy(data)
@@ -371,7 +389,12 @@ def as_tensor(data: Any, dtype: Dtype | None = None) -> Tensor:
 def asarray(
     obj: Any, *, dtype: Dtype | None = None, copy: bool | None = None, requires_grad: bool | None = None
 ) -> Tensor:
-    """as_tensor, as a copy if need be; `requires_grad` is set on leaves, and False cuts others off their history."""
+    """Return `data` as a tensor, like as_tensor.
+
+    Args:
+        copy: Always copy, not only if necessary.
+        requires_grad: The result's flag; False detaches a tensor from its history.
+    """
     t = as_tensor(obj)
     if requires_grad is None and t.requires_grad:
         warn(
@@ -396,9 +419,9 @@ def _new_tensor(self: Tensor, data: Any, *, dtype: Dtype | None = None, requires
 @method("new")
 @placed
 def new(self: Tensor, *given: Any, size: Any = None, data: Any = None, other: Tensor | None = None) -> Tensor:
-    """Return a tensor in this one's dtype: of a shape, holding whatever the memory held, or of a sequence of numbers.
+    """Return a tensor in this one's dtype: uninitialized if a shape is given, else with a sequence's numbers.
 
-    Of a tensor of the same dtype it is a view (torch.Tensor.new, which PyTorch keeps for old programs).
+    Given a tensor of the same dtype, return a view of it. PyTorch keeps `new` for old programs (torch.Tensor.new).
     """
     source = _one_source(given, data, other)
     if isinstance(source, Tensor) and source.dtype is not self.dtype:
@@ -499,9 +522,10 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 @method()
 def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
-    """Stand for the memory of another tensor from now on, or for none: an unrecorded write, which is counted.
+    """Use the memory of `source` from now on, or none: a write that isn't recorded, but counts as one.
 
-    RuntimeError where it would have to be recorded, as no derivative is known, and for another dtype.
+    Raises:
+        RuntimeError: if the write would have to be recorded, because it has no derivative, or if the dtypes differ.
     """
     if source is None:
         source = wrap(np.empty(0, self._array.dtype))
@@ -525,9 +549,12 @@ def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
 
 @method()
 def resize_(self: Tensor, *given: Any, size: Any = None, memory_format: Any = None) -> Tensor:
-    """Take another shape: of the same memory where that has enough elements, else of new memory; a counted write.
+    """Change the shape in place: use the same memory if it has enough elements, else new memory. It counts as a write.
 
-    What is new holds whatever the memory held. RuntimeError for what requires grad.
+    New elements are uninitialized.
+
+    Raises:
+        RuntimeError: if the tensor requires grad.
     """
     shape = size_of("resize_", given, size, 1)
     if self.requires_grad:
@@ -551,7 +578,7 @@ def resize_(self: Tensor, *given: Any, size: Any = None, memory_format: Any = No
 
 @method()
 def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
-    """Take the shape of another tensor, as `resize_` does."""
+    """Change the shape in place to that of `the_template`, as `resize_` does."""
     if not isinstance(the_template, Tensor):
         raise TypeError(not_a_tensor("resize_as_", "the_template", 0, the_template))
     return resize_(self, the_template.shape, memory_format=memory_format)
@@ -564,7 +591,7 @@ def _reduce(self: Tensor, protocol: int) -> tuple[Any, ...]:
 
 
 def rebuilt(array: np.ndarray, requires_grad: bool) -> Tensor:
-    """A leaf as a pickle kept it; the array comes with a dtype object of its own, and there is one of each here."""
+    """Return a leaf from its pickle; the array has its own dtype object, which is exchanged for the shared one."""
     made = wrap(array.view(np.dtype(array.dtype.name)), requires_grad)
     bump(made)
     return made

@@ -269,7 +269,18 @@ def conv1d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Kernels moved over sequences (sequences, channels, length), one output channel each."""
+    """Return the cross-correlation of sequences (n, channels, length), or of one, with kernels for output channels.
+
+    Args:
+        weight: The kernels: (out channels, channels / groups, kernel size).
+        bias: A number for each output channel.
+        padding: Zeros to add at both ends; or "valid" for none, or "same" for a result as long as the input.
+        dilation: The distance between the elements that a kernel reads.
+        groups: Split the channels into this many groups; each has its own kernels.
+
+    Returns:
+        (n, out channels, (length + 2 * padding - dilation * (kernel size - 1) - 1) // stride + 1).
+    """
     return _over_images("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -283,7 +294,11 @@ def conv2d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Kernels moved over images (images, channels, height, width), one output channel each (cross-correlation)."""
+    """Return the cross-correlation of images (n, channels, height, width), or of one, with kernels for output channels.
+
+    Arguments are those of conv1d, with one number for both dimensions or a pair; the kernels are (out channels,
+    channels / groups, kernel height, kernel width).
+    """
     return _over_images("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -297,7 +312,10 @@ def conv3d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Kernels moved over volumes (volumes, channels, depth, height, width), one output channel each."""
+    """Return the cross-correlation of volumes (n, channels, depth, height, width), with kernels for output channels.
+
+    Arguments are those of conv1d, with one number for all three dimensions or a triple.
+    """
     return _over_images("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -312,7 +330,18 @@ def conv_transpose1d(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Tensor:
-    """Each element of sequences as a multiple of a kernel, put down where conv1d would have read it, and added up."""
+    """Return the sum of kernels placed where conv1d would read them, each times an element of the sequences.
+
+    It is what conv1d does to a gradient.
+
+    Args:
+        weight: The kernels: (channels, out channels / groups, kernel size).
+        padding: The number of elements to cut off at both ends.
+        output_padding: The number of elements to add at the far end; less than the stride or the dilation.
+
+    Returns:
+        (n, out channels, (length - 1) * stride - 2 * padding + dilation * (kernel size - 1) + output_padding + 1).
+    """
     return _transposed("conv_transpose1d", 1, input, weight, bias, stride, padding, dilation, groups, output_padding)
 
 
@@ -327,7 +356,10 @@ def conv_transpose2d(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Tensor:
-    """Each element of images as a multiple of a kernel, put down where conv2d would have read it, and added up."""
+    """Return the sum of kernels placed where conv2d would read them, each times an element of the images.
+
+    Arguments are those of conv_transpose1d, with one number for both dimensions or a pair.
+    """
     return _transposed("conv_transpose2d", 2, input, weight, bias, stride, padding, dilation, groups, output_padding)
 
 
@@ -342,7 +374,10 @@ def conv_transpose3d(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Tensor:
-    """Each element of volumes as a multiple of a kernel, put down where conv3d would have read it, and added up."""
+    """Return the sum of kernels placed where conv3d would read them, each times an element of the volumes.
+
+    Arguments are those of conv_transpose1d, with one number for all three dimensions or a triple.
+    """
     return _transposed("conv_transpose3d", 3, input, weight, bias, stride, padding, dilation, groups, output_padding)
 
 
@@ -354,7 +389,7 @@ def _transposed(name: str, dims: int, input: Tensor, weight: Tensor, bias: Tenso
 
 
 def _named_padding(input: Tensor, name: str, kernel: Ints, stride: Ints, dilation: Ints) -> tuple[Tensor, Ints]:
-    """What "same" and "valid" mean; the input gets a zero more on its far sides where two sides cannot be alike."""
+    """Return the padding for "same" or "valid"; pad the input's far sides by a zero where two sides can't be equal."""
     if name == "valid":
         return input, (0,) * len(kernel)
     if name != "same":

@@ -49,7 +49,16 @@ def filled_with_ones(shape: tuple[int, ...], kind: np.dtype) -> np.ndarray:
 
 @placed
 def tensor(data: Any, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """Return a leaf with a copy of `data`: numbers, nested lists, arrays. Python floats get the default dtype."""
+    """Return a leaf with a copy of `data`.
+
+    Args:
+        data: A number, nested lists of numbers, an array or a tensor.
+        dtype: The dtype; by default, an array's own, and for Python numbers bool, int64 or the default floating point.
+
+    Raises:
+        ValueError: if nested lists differ in length.
+        RuntimeError: if `requires_grad` is True and the dtype isn't floating point.
+    """
     if isinstance(data, Tensor):
         warn(
             "To copy construct from a tensor, it is recommended to use "
@@ -137,7 +146,10 @@ def _kind_of(element: Any) -> Dtype:
 
 @placed(out=True)
 def full(size: Any, fill_value: float, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """Return a leaf of shape `size`, every element `fill_value`."""
+    """Return a leaf of shape `size` with every element equal to `fill_value`.
+
+    Without `dtype`, the dtype is that of the number: bool, int64 or the default floating point.
+    """
     if not isinstance(size, (list, tuple)):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {kind_of(size)}")
     shape = size_of("full", (size,))
@@ -148,13 +160,13 @@ def full(size: Any, fill_value: float, *, dtype: Dtype | None = None, requires_g
 
 @placed(out=True)
 def zeros(*given: Any, size: Any = None, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """Return a leaf of zeros."""
+    """Return a leaf of zeros, in the default dtype."""
     return leaf(np.zeros(size_of("zeros", given, size), kind_for("zeros", dtype)), requires_grad)
 
 
 @placed(out=True)
 def ones(*given: Any, size: Any = None, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """Return a leaf of ones."""
+    """Return a leaf of ones, in the default dtype."""
     return leaf(filled_with_ones(size_of("ones", given, size), kind_for("ones", dtype)), requires_grad)
 
 
@@ -180,7 +192,7 @@ def like(
 def zeros_like(
     input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False, memory_format: Any = None
 ) -> Tensor:
-    """Return zeros in the shape and dtype of a tensor."""
+    """Return zeros with the shape and dtype of `input`."""
     return like("zeros_like", np.zeros, input, dtype, requires_grad, memory_format)
 
 
@@ -193,7 +205,7 @@ in_formulas(  # np.zeros_like takes ten times as long
 def ones_like(
     input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False, memory_format: Any = None
 ) -> Tensor:
-    """Return ones in the shape and dtype of a tensor."""
+    """Return ones with the shape and dtype of `input`."""
     return like("ones_like", filled_with_ones, input, dtype, requires_grad, memory_format)
 
 
@@ -205,7 +217,7 @@ def empty(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Return a leaf with undefined elements, in the order of a memory format."""
+    """Return a leaf with uninitialized elements, in the order of a memory format."""
     if memory_format is not None:
         formats.check_format("empty", memory_format)
         shape = size_of("empty", given, size)
@@ -218,7 +230,7 @@ def empty(
 def empty_like(
     input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False, memory_format: Any = None
 ) -> Tensor:
-    """Elements that are whatever the memory held, in the shape and dtype of a tensor."""
+    """Return uninitialized elements with the shape and dtype of `input`."""
     return like("empty_like", np.empty, input, dtype, requires_grad, memory_format)
 
 
@@ -231,7 +243,7 @@ def full_like(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """One number everywhere, in the shape and dtype of a tensor."""
+    """Return a tensor with the shape and dtype of `input`, and every element equal to `fill_value`."""
     number = number_of("full_like", "fill_value", 1, fill_value) if isinstance(input, Tensor) else 0
 
     def filled(shape: tuple[int, ...], kind: np.dtype) -> np.ndarray:
@@ -242,7 +254,7 @@ def full_like(
 
 @placed(out=True)
 def eye(n: int, m: int | None = None, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """Return a matrix with ones on its diagonal and zeros elsewhere."""
+    """Return a matrix (n, m) with ones on its diagonal and zeros elsewhere; `m` is `n` by default."""
     rows, columns = int_of("eye", "n", 0, n), int_of("eye", "m", 1, n if m is None else m)
     for name, size in (("n", rows), ("m", columns)):
         if size < 0:
@@ -254,7 +266,7 @@ def eye(n: int, m: int | None = None, *, dtype: Dtype | None = None, requires_gr
 def linspace(
     start: float, end: float, steps: int, *, dtype: Dtype | None = None, requires_grad: bool = False
 ) -> Tensor:
-    """So many numbers from `start` to `end`, both included, at equal distances."""
+    """Return `steps` numbers at equal distances from `start` to `end`, both included."""
     steps = int_of("linspace", "steps", 2, steps)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
@@ -276,7 +288,13 @@ def arange(
     dtype: Dtype | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return the numbers from `start` (0 if only one bound is given) up to, not including, `end`."""
+    """Return a vector of the numbers from `start` up to, but not including, `end`; `start` is 0 by default.
+
+    The result is int64 if all bounds are ints, else floating point.
+
+    Raises:
+        RuntimeError: if `step` is zero, or leads away from `end`.
+    """
     if len(bounds) == 1 and type(bounds[0]) is int and 0 <= bounds[0] and step == 1:
         if start is end is dtype is None and not requires_grad:
             return leaf(np.arange(bounds[0], dtype=np.int64), False)
@@ -313,7 +331,7 @@ def _new(name: str, make: Callable[..., Any], what: str) -> None:
         return made_for(self, lambda batch: leaf(make((*batch, *shape), kind), requires_grad))
 
     named(new, name)
-    new.__doc__ = f"A leaf of {what}, in this tensor's dtype."
+    new.__doc__ = f"Return a leaf of {what}, in this tensor's dtype."
     setattr(Tensor, name, placed(new))
 
 
@@ -351,12 +369,12 @@ source_of = generator  # where an argument has the name
 
 
 def manual_seed(seed: int) -> Any:
-    """Begin the random numbers anew, and return their generator; the same seed gives the same numbers (NumPy's)."""
+    """Restart the random numbers from a seed, and return their generator; the numbers are NumPy's, not PyTorch's."""
     return generator().manual_seed(int(seed))
 
 
 def seed() -> int:
-    """Begin the random numbers anew from a seed by chance, and return it."""
+    """Restart the random numbers from a random seed, and return it."""
     return generator().seed()
 
 
@@ -374,12 +392,12 @@ def _unlock() -> None:
 
 
 def get_rng_state() -> Tensor:
-    """Return the state of the random numbers, as bytes that set_rng_state takes."""
+    """Return the state of the random numbers, as bytes for set_rng_state."""
     return generator().get_state()
 
 
 def set_rng_state(new_state: Tensor) -> None:
-    """Go back to where the random numbers were."""
+    """Restore the random numbers to a state from get_rng_state."""
     generator().set_state(new_state)
 
 
@@ -391,7 +409,7 @@ def randn(
     dtype: Dtype | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Normally distributed random numbers."""
+    """Return random numbers from the standard normal distribution."""
     return _random(
         "standard_normal", size_of("randn", given, size), kind_for("randn", dtype), requires_grad, None, generator
     )
@@ -405,7 +423,7 @@ def rand(
     dtype: Dtype | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Random numbers spread evenly over [0, 1)."""
+    """Return random numbers from the uniform distribution over [0, 1)."""
     return _random("random", size_of("rand", given, size), kind_for("rand", dtype), requires_grad, None, generator)
 
 
@@ -466,13 +484,13 @@ def _random_like(name: str, distribution: str, input: Tensor, dtype: Dtype | Non
 
 @placed
 def randn_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """Normally distributed random numbers in the shape and dtype of a tensor."""
+    """Return random numbers from the standard normal distribution, with the shape and dtype of `input`."""
     return _random_like("randn_like", "standard_normal", input, dtype, requires_grad)
 
 
 @placed
 def rand_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """Random numbers spread evenly over [0, 1), in the shape and dtype of a tensor."""
+    """Return random numbers from the uniform distribution over [0, 1), with the shape and dtype of `input`."""
     return _random_like("rand_like", "random", input, dtype, requires_grad)
 
 
@@ -486,7 +504,10 @@ def randint(
     dtype: Dtype | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Random integers from `low` (0 if only one bound is given) up to, not including, `high`."""
+    """Return random integers from `low` up to, but not including, `high`; `low` is 0 if only one bound is given.
+
+    The result is int64 by default.
+    """
     if not isinstance(high, (int, np.integer)) or size is None:
         low, high, size = 0, low, size if high is None else high
     if not isinstance(size, (list, tuple)):
@@ -501,7 +522,7 @@ def randint(
 
 @placed
 def randperm(n: int, *, generator: Any = None, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """Return the integers below `n` in random order."""
+    """Return the integers below `n` in random order, as int64 by default."""
     kind = dtypes.chosen_dtype("randperm", dtype, dtypes.int64).np
     (n,) = size_of("randperm", (int_of("randperm", "n", 0, n),))
 

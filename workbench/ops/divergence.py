@@ -26,7 +26,7 @@ xlogy = define(
     "xlogy(Tensor self, Tensor other)",
     _xlogy_of,
     kind="float",
-    meaning="The element times the logarithm of the other, and 0 where it is 0.",
+    meaning="Return the element times the logarithm of the other, or 0 if the element is 0.",
     self="where(self == 0, where(other <= 0, 0, grad * log(other)), grad * log(other))",
     other="grad * self / other",
     samples="p(3), p(3); r(2, 3), p(3); r(3), p()",
@@ -43,9 +43,12 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """target * (log(target) - input) for logarithms `input`: the mean of all, their sum, that by the batch, or each.
+    """Return target * (log(target) - input), the Kullback-Leibler divergence, for log-probabilities `input`.
 
-    With `log_target` the target's logarithms are given, too.
+    Args:
+        reduction: "mean" averages over all elements, "batchmean" divides the sum by the batch size, "sum" adds the
+            elements, "none" returns them.
+        log_target: Say that `target` has log-probabilities too.
     """
     if reduction == "mean" and size_average is None and reduce is None:
         warn(MEAN_OF_ALL)

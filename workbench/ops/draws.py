@@ -38,7 +38,13 @@ def normal(
     dtype: Dtype | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Normally distributed numbers of a mean and a standard deviation: for each element of these, or of a size."""
+    """Return random numbers from normal distributions.
+
+    Args:
+        mean: A number, or a tensor with a mean for each element.
+        std: A number, or a tensor with a standard deviation for each element.
+        size: The shape of the result, if both are numbers.
+    """
     given = [each for each in (mean, std) if isinstance(each, Tensor)]
     if isinstance(std, Tensor):
         if (std._array < 0).any():
@@ -55,7 +61,16 @@ def normal(
 
 @operation()
 def multinomial(self: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
-    """Numbers of classes, drawn as often as the weights in the last dimension say; each once without `replacement`."""
+    """Return indices drawn with the probabilities that the last dimension gives as weights.
+
+    Weights are (n,) or (m, n), and needn't sum to one.
+
+    Args:
+        replacement: Allow an index to be drawn more than once.
+
+    Returns:
+        int64, of shape (num_samples,) or (m, num_samples).
+    """
     p, count = self._array, int_of("multinomial", "num_samples", 1, num_samples)
     if p.dtype.kind != "f":
         raise RuntimeError(CLASSES_KIND.format(dtypes.named(p.dtype.name).word))
@@ -105,7 +120,7 @@ _poisson = define(
 
 @operation()
 def bernoulli(self: Tensor, p: float | None = None, *, generator: Any = None, out: Tensor | None = None) -> Tensor:
-    """1 with the probability that each element says, or `p` if it is given, else 0; in the shape of the input."""
+    """Return 1 with the probability that each element gives, or `p`, else 0; shape and dtype are the input's."""
     if out is not None:
         return into("bernoulli", out, bernoulli, self.detach(), p, generator=generator)
     if p is not None:
@@ -118,7 +133,7 @@ def bernoulli(self: Tensor, p: float | None = None, *, generator: Any = None, ou
 
 
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
-    """Return numbers of events, from Poisson distributions whose means are the input, in its shape and dtype."""
+    """Return random counts from Poisson distributions whose means are the input, with its shape and dtype."""
     check_tensor("poisson", "input", 0, input)
     rate = input._array
     if rate.dtype.kind != "f":

@@ -77,10 +77,12 @@ def _windows(function: str, position: int, kernel: Any, dilation: Any, padding: 
 
 @tensors_only("im2col")
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
-    """Return the windows of images (images, channels, height, width), or of one image, as columns.
+    """Return the windows of images (n, channels, height, width), or of one image, as columns.
 
-    The result has the shape (images, channels * elements of the kernel, places of the kernel). Source:
-    torch.nn.functional.unfold.
+    PyTorch: torch.nn.functional.unfold.
+
+    Returns:
+        (n, channels * elements of the kernel, number of windows).
     """
     shape = list(input._array.shape)
     kernel, dilation, padding, stride = how = _windows("im2col", 1, kernel_size, dilation, padding, stride)
@@ -108,9 +110,9 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
 def fold(
     input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Tensor:
-    """Images of a size, made of the columns that `unfold` makes; where windows overlap they add up.
+    """Return images of a size, made of the columns that `unfold` gives; overlapping windows are added.
 
-    Source: torch.nn.functional.fold.
+    PyTorch: torch.nn.functional.fold.
     """
     shape = list(input._array.shape)
     size = _two("col2im", "output_size", 1, output_size)

@@ -110,7 +110,7 @@ def _value_first(given: tuple[Any, ...], named: Any) -> tuple[Any, Any, Any]:
 def addcmul(
     self: Tensor, tensor1: Tensor, tensor2: Tensor, *last: Any, value: float = 1, out: Tensor | None = None
 ) -> Tensor:
-    """Return the element plus value * tensor1 * tensor2; the three are broadcast. Source: torch.addcmul."""
+    """Return self + value * tensor1 * tensor2; the three are broadcast. PyTorch: torch.addcmul."""
     if last:
         tensor1, tensor2, value = _value_first((tensor1, tensor2, *last), value)
     if out is not None:
@@ -124,9 +124,12 @@ def addcmul(
 def addcdiv(
     self: Tensor, tensor1: Tensor, tensor2: Tensor, *last: Any, value: float = 1, out: Tensor | None = None
 ) -> Tensor:
-    """Return the element plus value * tensor1 / tensor2; the three are broadcast.
+    """Return self + value * tensor1 / tensor2; the three are broadcast.
 
-    RuntimeError where both of the quotient are integers. Source: torch.addcdiv.
+    PyTorch: torch.addcdiv.
+
+    Raises:
+        RuntimeError: if both tensors of the quotient are integers.
     """
     if last:
         tensor1, tensor2, value = _value_first((tensor1, tensor2, *last), value)
@@ -141,9 +144,12 @@ def addcdiv(
 
 @operation(in_place=True)
 def lerp(self: Tensor, end: Tensor, weight: Any) -> Tensor:
-    """Return the element plus weight * (end - element); `weight` is a number or a tensor. All have one dtype.
+    """Return self + weight * (end - self): `self` where the weight is 0, `end` where it is 1.
 
-    Source: torch.lerp.
+    PyTorch: torch.lerp.
+
+    Args:
+        weight: A number or a tensor that broadcasts. All tensors have one dtype.
     """
     checks.check_tensor("lerp", "end", 1, end)
     if end.dtype is not self.dtype:
@@ -216,9 +222,9 @@ def _factors(name: str, dtype: dtypes.dtype, beta: Any, alpha: Any) -> tuple[Any
 
 @operation(in_place=True)
 def addmv(self: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """beta * self + alpha * (mat @ vec), with a matrix (n, m) and a vector (m,); `self` is expanded to (n,).
+    """Return beta * self + alpha * (mat @ vec), with a matrix (n, m) and a vector (m,); `self` is expanded to (n,).
 
-    With a `beta` of 0, `self` is not read. All have one dtype. Source: torch.addmv.
+    If `beta` is 0, `self` isn't read, so its nan and inf have no effect. All have one dtype. PyTorch: torch.addmv.
     """
     _three("addmv", ("mat", mat), ("vec", vec))
     checks.check_mv(mat._array, vec._array, self._array)
@@ -227,9 +233,9 @@ def addmv(self: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: flo
 
 @operation(in_place=True)
 def addr(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """beta * self + alpha * outer(vec1, vec2), for vectors (n,) and (m,); `self` is expanded to (n, m).
+    """Return beta * self + alpha * outer(vec1, vec2), for vectors (n,) and (m,); `self` is expanded to (n, m).
 
-    With a `beta` of 0, `self` is not read. Source: torch.addr.
+    If `beta` is 0, `self` isn't read. PyTorch: torch.addr.
     """
     _three("addr", ("vec1", vec1), ("vec2", vec2))
     for name, t in (("vec1", vec1), ("vec2", vec2)):
@@ -248,9 +254,9 @@ def addr(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: fl
 
 @operation(in_place=True)
 def baddbmm(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """beta * self + alpha * (batch1 @ batch2), for (b, n, m) and (b, m, p); `self` is expanded to (b, n, p).
+    """Return beta * self + alpha * (batch1 @ batch2), for (b, n, m) and (b, m, p); `self` is expanded to (b, n, p).
 
-    With a `beta` of 0, `self` is not read. All have one dtype. Source: torch.baddbmm.
+    If `beta` is 0, `self` isn't read. All have one dtype. PyTorch: torch.baddbmm.
     """
     _three("baddbmm", ("batch1", batch1), ("batch2", batch2))
     b, c = batch1._array, batch2._array
@@ -266,9 +272,9 @@ def baddbmm(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, al
 
 @operation(in_place=True)
 def addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """beta * self + alpha * the sum of batch1[i] @ batch2[i], for (b, n, m) and (b, m, p).
+    """Return beta * self + alpha * the sum of batch1[i] @ batch2[i], for (b, n, m) and (b, m, p).
 
-    `self` is expanded to (n, p); with a `beta` of 0 it is not read. All have one dtype. Source: torch.addbmm.
+    `self` is expanded to (n, p); if `beta` is 0, it isn't read. All have one dtype. PyTorch: torch.addbmm.
     """
     _three("addbmm", ("batch1", batch1), ("batch2", batch2))
     b, c = batch1._array, batch2._array

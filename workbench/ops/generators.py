@@ -18,9 +18,10 @@ SEEDS = 2**64
 
 
 class Generator(np.random.Generator):
-    """Random numbers of their own: the same seed gives the same numbers (NumPy's, not PyTorch's).
+    """Produce random numbers independently of the default ones: the same seed gives the same numbers.
 
-    Functions that draw take one as `generator`. It is a NumPy generator too. Source: torch.Generator.
+    Functions that draw numbers take one as `generator`. The numbers are NumPy's, not PyTorch's. PyTorch:
+    torch.Generator.
     """
 
     def __init__(self, device: Any = "cpu") -> None:
@@ -30,7 +31,7 @@ class Generator(np.random.Generator):
 
     @property
     def device(self) -> Device:
-        """Where its numbers are made: the cpu."""
+        """Return the device that produces the numbers: the CPU."""
         return CPU
 
     def manual_seed(self, seed: int) -> Generator:
@@ -51,7 +52,7 @@ class Generator(np.random.Generator):
         return self
 
     def seed(self) -> int:
-        """Begin anew from a seed by chance, and return it."""
+        """Restart from a random seed, and return it."""
         self.manual_seed(int.from_bytes(os.urandom(8), "little"))
         return self._seed
 
@@ -60,14 +61,19 @@ class Generator(np.random.Generator):
         return self._seed
 
     def get_state(self) -> Tensor:
-        """Return its state, as bytes that set_state takes."""
+        """Return the generator's state, as bytes for set_state."""
         state: Any = self.bit_generator.state
         # The seed lies beside a flag, which needs one bit of its sixteen bytes.
         numbers = (*state["state"].values(), state["has_uint32"] | self._seed << 64, state["uinteger"])
         return wrap(np.frombuffer(b"".join(n.to_bytes(16, "little") for n in numbers), np.uint8).copy())
 
     def set_state(self, new_state: Tensor) -> Generator:
-        """Go back to where it was, and return it; TypeError or RuntimeError for bytes that are no state."""
+        """Restore a state from get_state, and return the generator.
+
+        Raises:
+            TypeError: if the state isn't a tensor of bytes.
+            RuntimeError: if the bytes aren't a state.
+        """
         if not isinstance(new_state, Tensor):
             raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
         if new_state.dtype is not dtypes.uint8:
@@ -83,7 +89,7 @@ class Generator(np.random.Generator):
         return self
 
     def clone_state(self) -> Generator:
-        """Another generator that has come as far."""
+        """Return another generator in the same state."""
         return Generator().set_state(self.get_state())
 
     def __reduce__(self) -> Any:

@@ -32,7 +32,7 @@ REPEATS_TYPE = "repeat_interleave(): argument 'repeats' must be Tensor or int, n
 
 @operation(method=False)
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """Views of all tensors in the shape that they broadcast to; a tensor of that shape is itself."""
+    """Return views of all tensors in the shape that they broadcast to; a tensor of this shape is returned itself."""
     checks.check_tensors("broadcast_tensors", tensors)
     shapes = [t._array.shape for t in tensors]
     check_broadcast(shapes or [()])
@@ -42,9 +42,10 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
 
 @operation(method=False)
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
-    """Return the coordinates of all places of a grid, of which each vector lists those along one dimension.
+    """Return the coordinates of all points of a grid, given the coordinates along each dimension as vectors.
 
-    By "xy" the first two dimensions are exchanged.
+    Args:
+        indexing: "ij" gives results with the vectors' lengths as shape; "xy" exchanges the first two dimensions.
     """
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
     checks.check_tensors("meshgrid", given)
@@ -77,9 +78,12 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 def repeat_interleave(
     self: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    """Each element so many times in a row, along `dim` or of the flattened tensor; a tensor says how often each.
+    """Return each element several times in a row, along `dim` or in the flattened tensor.
 
-    Of a tensor alone, the number of each of its elements as often as the element says.
+    Args:
+        repeats: How often: an int for all, or a tensor with an int for each. Without it, the input holds the repeats,
+            and the result has each index as often as its element says.
+        output_size: The size of the result along `dim`, if known.
     """
     if repeats is None:
         return _numbered(self, output_size)

@@ -255,7 +255,7 @@ def _put_at(a: np.ndarray, dim: int, index: np.ndarray, src: Any, add: bool) -> 
 
 
 def _fitting(grad: Any, shape: tuple[int, ...], node: str) -> Any:
-    """A gradient for `src`, summed where that had no dimension; RuntimeError where `src` was larger than its index."""
+    """Return a gradient for `src`, summed if that had no dimension; RuntimeError if `src` was larger than its index."""
     if grad.shape == shape:
         return grad
     if not is_expandable(shape, grad.shape):
@@ -386,13 +386,32 @@ _masked_select = define(
 @operation()
 @numpy_names
 def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
-    """For each place of `index` the element that it names along `dim`."""
+    """Return the elements that `index` selects along `dim`.
+
+    For `dim` 0, out[i, j] is self[index[i, j], j]. Elements that are selected several times get the sum of their
+    gradients.
+
+    Args:
+        index: int64, with as many dimensions as the tensor, and in dimensions other than `dim` no larger.
+
+    Returns:
+        A tensor with the shape of `index`.
+    """
     return _gather(self, check_places("gather", self, dim, index), index)
 
 
 @operation(in_place="along")
 def scatter(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: float | None = None) -> Tensor:
-    """Return a copy with the elements of `src` (or one number) written at the places `index` along `dim`."""
+    """Return a copy with the elements of `src` written along `dim` where `index` says.
+
+    For `dim` 0, out[index[i, j], j] is src[i, j]. If several elements go to one place, one of them is written, but all
+    get that place's gradient, as in PyTorch.
+
+    Args:
+        index: int64, with as many dimensions as the tensor.
+        src: A tensor at least as large as `index`, or a number.
+        value: A number, instead of `src`.
+    """
     if not isinstance(src, Tensor):
         number = held(number_of("scatter", "value", 3, value if src is None else src), self.dtype)
         return _scatter_number(self, check_places("scatter", self, dim, index), index, number)
@@ -401,7 +420,10 @@ def scatter(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: fl
 
 @operation(in_place="along")
 def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """Return a copy with the elements of `src` added at the places `index` along `dim`."""
+    """Return a copy with the elements of `src` added along `dim` where `index` says.
+
+    For `dim` 0, src[i, j] is added to out[index[i, j], j].
+    """
     check_tensor("scatter_add", "index", 2, index)
     check_tensor("scatter_add", "src", 3, src)
     return _scatter_add(self, check_places("scatter", self, dim, index, src), index, src)
@@ -410,7 +432,12 @@ def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 @operation(in_place="mask")
 @tensors_only()
 def masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """Return a copy with one number (or a tensor without dimensions) wherever the mask is true."""
+    """Return a copy with `value` wherever the mask is True; the elements there get no gradient.
+
+    Args:
+        mask: A bool tensor that broadcasts to the tensor's shape.
+        value: A number, or a tensor without dimensions, which gets the sum of the gradients.
+    """
     check_mask(mask)
     check_broadcast([mask._array.shape, self._array.shape])
     if not isinstance(value, Tensor):
@@ -423,7 +450,7 @@ def masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 @operation()
 @tensors_only()
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
-    """Return the elements under the mask, as a vector."""
+    """Return the elements where the mask is True, as a vector; both are broadcast."""
     if mask._array.dtype.kind != "b":
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     check_broadcast([mask._array.shape, input._array.shape])
@@ -432,14 +459,18 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 
 @operation(in_place="along")
 def index_add(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
-    """Return a copy with source's slices (times alpha) added to those that `index` names along `dim`."""
+    """Return a copy with each slice of `source`, times `alpha`, added to the slice along `dim` that `index` names.
+
+    Args:
+        index: A vector of indices, one for each slice of `source`. Equal indices add up.
+    """
     return _index_add(self, *check_added(self, dim, index, source, alpha))
 
 
 @operation()
 @numpy_names
 def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
-    """Return the slices along `dim` that a vector of indices names."""
+    """Return the slices along `dim` that a vector of indices names, in this order."""
     return _index_select(self, check_selected(self, dim, index), index)
 
 
@@ -568,7 +599,11 @@ in_formulas(
 
 @operation(in_place="indices")
 def index_put(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """Return a copy with values written where a tuple of index tensors says; `accumulate` adds them."""
+    """Return a copy with `values` written where a tuple of index tensors says, as in `t[i, j] = values`.
+
+    Args:
+        accumulate: Add the values, so that equal indices add up, instead of writing them.
+    """
     check_put("index_put", indices, values)
     return put(self, tuple(indices), values, accumulate)
 
@@ -617,7 +652,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
 
 
 def plain_view(self: Tensor, index: Any) -> Tensor | None:
-    """The view (or the tensor itself) that a tuple of ints, slices, None and one `...` names; None for all else."""
+    """Return the view that a tuple of ints, slices, None and one `...` names, or the tensor itself; None otherwise."""
     if type(index) is not tuple:
         return None
     free, dots = self._array.ndim, None
@@ -643,7 +678,7 @@ def plain_view(self: Tensor, index: Any) -> Tensor | None:
 
 
 def located(self: Tensor, index: Any) -> tuple[Tensor, tuple[Tensor | None, ...] | None]:
-    """An index as a view for its ints, slices and None, and what is left to look up in that view, if anything."""
+    """Return a view for the index's ints, slices and None, and the indices left to look up in it, if any."""
     if type(index) is Tensor and 0 < index._array.ndim <= self._array.ndim and index._array.dtype.kind in "ib":
         return self, (index,)
     if not self._array.ndim and isinstance(index, slice):

@@ -301,7 +301,7 @@ def writing(op: Callable[..., Tensor], name: str, operator: bool = False) -> Cal
         return write(self, name, op, *args, **options)
 
     named(written, name)
-    written.__doc__ = f"{op.__name__}, written into the tensor itself."
+    written.__doc__ = f"Write the result of {op.__name__} into the tensor itself, and return it."
     return written
 
 
@@ -492,7 +492,7 @@ def _check_kernel(t: Tensor, kernel: str, refused: str = "bui") -> None:
 
 @method()
 def uniform_(self: Tensor, a: float = 0, b: float = 1, *, generator: Any = None) -> Tensor:
-    """Write numbers between `a` and `b`, all equally likely."""
+    """Fill the tensor with random numbers from the uniform distribution over [a, b)."""
     _check_kernel(self, "check_uniform_bounds")
     if a > b:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={a:g} > to={b:g}")
@@ -501,7 +501,7 @@ def uniform_(self: Tensor, a: float = 0, b: float = 1, *, generator: Any = None)
 
 @method()
 def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = None) -> Tensor:
-    """Write normal numbers of this mean and standard deviation."""
+    """Fill the tensor with random numbers from a normal distribution."""
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     _check_kernel(self, "normal_kernel_cpu")
@@ -510,7 +510,7 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = N
 
 @method()
 def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Tensor:
-    """Write waiting times: positive numbers with density `lambd * exp(-lambd * x)`."""
+    """Fill the tensor with random numbers from the exponential distribution, with density `lambd * exp(-lambd * x)`."""
     if self._array.dtype.kind != "f":
         raise RuntimeError(CONTINUOUS.format("Exponential", self.dtype.word))
     if not lambd > 0:
@@ -520,7 +520,7 @@ def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Te
 
 @method()
 def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Any = None) -> Tensor:
-    """Write numbers of a Cauchy distribution around `median`, half of them within `sigma`."""
+    """Fill the tensor with random numbers from the Cauchy distribution: half are within `sigma` of `median`."""
     if self._array.dtype.kind != "f":
         raise RuntimeError(CONTINUOUS.format("Cauchy", self.dtype.c_name))
     if not sigma > 0:
@@ -532,7 +532,7 @@ def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Any
 
 @method()
 def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator: Any = None) -> Tensor:
-    """Write numbers whose logarithms are normal, of this mean and standard deviation."""
+    """Fill the tensor with random numbers whose logarithms have this mean and standard deviation."""
     if not std > 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
     _check_kernel(self, "log_normal_cpu")
@@ -541,7 +541,7 @@ def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator: Any
 
 @method()
 def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
-    """Write how many trials it takes until one of probability `p` succeeds."""
+    """Fill the tensor with random numbers of trials up to the first success, which has probability `p`."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
     _check_kernel(self, "geometric_cpu", "b")
@@ -550,9 +550,9 @@ def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
 
 @method()
 def random_(self: Tensor, *bounds: int, generator: Any = None) -> Tensor:
-    """Write whole numbers, all equally likely: `random_(to)` from 0 up to `to`, `random_(low, to)` from `low` up.
+    """Fill the tensor with random integers: below `to` and from 0 for `random_(to)`, from `low` for `random_(low, to)`.
 
-    Without bounds they are all that the dtype holds, of floats those up to which none is missing. `to` is left out.
+    Without bounds, use all integers that the dtype holds; for floating point, up to the first that it can't hold.
     """
     kind = self._array.dtype
     low, to = (0, *bounds) if len(bounds) == 1 else bounds or (0, _most(kind) + 1)
@@ -581,7 +581,7 @@ def _most(kind: np.dtype) -> int:
 
 @method()
 def bernoulli_(self: Tensor, p: float | Tensor = 0.5, *, generator: Any = None) -> Tensor:
-    """Write 1 with probability `p`, else 0; for each element its own where `p` is a tensor that can be expanded."""
+    """Fill the tensor with 1 with probability `p`, else 0; `p` may be a tensor with a probability for each element."""
     if isinstance(p, Tensor):
         chances = expand(p, self._array.shape).detach()
         check_chances(chances)
@@ -602,7 +602,7 @@ def check_chances(p: Tensor) -> None:
 
 @operation()
 def fill_(self: Tensor, value: float | Tensor) -> Tensor:
-    """Write one number into every element; the tensor no longer depends on what it was."""
+    """Write one number into every element; the tensor no longer depends on its earlier value."""
     if not isinstance(value, Tensor):
         if type(value) in (float, int) and -LARGE < value < LARGE and _is_quiet(self):
             self._array.fill(value)
@@ -626,7 +626,13 @@ def zero_(self: Tensor) -> Tensor:
 
 @method()
 def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
-    """Write another tensor's values, broadcast and cast, into this one; `non_blocking` changes nothing here."""
+    """Write another tensor's values into this one, broadcast and converted to its dtype.
+
+    The gradient goes to `src`, and no longer to this tensor's earlier value.
+
+    Args:
+        non_blocking: No effect here.
+    """
     if isinstance(src, (bool, int, float)):
         src = wrap(np.array(src))
     if _is_quiet(self) and (given := _quiet_operand(self, src)) is not None:
@@ -641,7 +647,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
 
 @operation()
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """Write values where a tuple of index tensors says; `accumulate` adds them."""
+    """Write `values` where a tuple of index tensors says; `accumulate` adds them."""
     check_put("index_put_", indices, values)
     return _put_in(self, tuple(indices), values, accumulate)
 
@@ -821,7 +827,7 @@ def _squeezed(t: Tensor, dim: Any) -> Tensor:
 
 @method()
 def t_(self: Tensor) -> Tensor:
-    """Transpose a matrix in place; fewer dimensions stay as they are."""
+    """Transpose a matrix in place; tensors with fewer dimensions stay the same."""
     check_t(self, "t_")
     return reshaped(self, "t_", _t_)
 
@@ -834,11 +840,11 @@ def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
 
 @method()
 def unsqueeze_(self: Tensor, dim: int) -> Tensor:
-    """Put in a dimension of size 1 at `dim`, in place."""
+    """Insert a dimension of size 1 at `dim`, in place."""
     return reshaped(self, "unsqueeze_", _unsqueezed, dim)
 
 
 @method()
 def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
-    """Take out dimension `dim` (or several) where its size is 1, or all dimensions of size 1, in place."""
+    """Remove dimension `dim` (or several) if its size is 1, or all dimensions of size 1, in place."""
     return reshaped(self, "squeeze_", _squeezed, dim)

@@ -173,7 +173,7 @@ def narrow(self: Tensor, dim: int, start: Any, length: int) -> Tensor:
 @operation()
 @numpy_names
 def select(self: Tensor, dim: int, index: int) -> Tensor:
-    """Return a view of what has `index` in dimension `dim`, which goes away."""
+    """Return a view of the slice at `index` along `dim`, without this dimension."""
     if not self._array.ndim:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     dim = dim_index(dim, self._array.ndim)
@@ -187,7 +187,11 @@ def select(self: Tensor, dim: int, index: int) -> Tensor:
 
 @operation()
 def diagonal(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """A view of the diagonals of the matrices in two dimensions, `offset` to the right; they come as last dimension."""
+    """Return a view of the diagonals over two dimensions, which becomes the last dimension.
+
+    Args:
+        offset: How far the diagonal is to the right of the main one; negative for the left.
+    """
     return _diagonal(self, offset, *_two_dims(dim1, dim2, self._array.ndim))
 
 
@@ -201,9 +205,9 @@ def _two_dims(dim1: int, dim2: int, ndim: int) -> Shape:
 
 @operation()
 def diag_embed(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """Return zeros with the last dimension of the tensor on a diagonal of the matrices in two dimensions of the result.
+    """Return zeros with the last dimension of the tensor on the diagonal of two dimensions of the result.
 
-    The diagonal lies `offset` to the right. Source: torch.diag_embed.
+    The diagonal is `offset` to the right of the main one. PyTorch: torch.diag_embed.
     """
     offset = int_of("diag_embed", "offset", 1, offset)
     return _diag_embed(self, offset, *_two_dims(dim1, dim2, self._array.ndim + 1))
@@ -211,9 +215,9 @@ def diag_embed(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) ->
 
 @operation()
 def diag(self: Tensor, diagonal: int = 0) -> Tensor:
-    """Return the diagonal of a matrix (n, m), as a copy; or a matrix of zeros with the vector (n,) on it.
+    """Return a copy of a matrix's diagonal, or for a vector (n,) a matrix of zeros with the vector on its diagonal.
 
-    It lies `diagonal` to the right. Source: torch.diag.
+    The diagonal is `diagonal` to the right of the main one. PyTorch: torch.diag.
     """
     ndim, diagonal = self._array.ndim, int_of("diag", "diagonal", 1, diagonal)
     if ndim not in (1, 2):
@@ -223,13 +227,13 @@ def diag(self: Tensor, diagonal: int = 0) -> Tensor:
 
 @operation()
 def diagflat(self: Tensor, offset: int = 0) -> Tensor:
-    """Return a matrix of zeros with all elements on a diagonal, `offset` to the right. Source: torch.diagflat."""
+    """Return a matrix of zeros with all elements on a diagonal, `offset` to the right. PyTorch: torch.diagflat."""
     return _diag_embed(self.contiguous().view(-1), int_of("diagflat", "offset", 1, offset), 0, 1)
 
 
 @method()
 def trace(self: Tensor) -> Tensor:
-    """Return the sum of the diagonal of a matrix (n, m). Source: torch.trace."""
+    """Return the sum of the diagonal of a matrix (n, m). PyTorch: torch.trace."""
     if self._array.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self._array.ndim}")
     checks.no_kernel("trace", self._array)
@@ -238,7 +242,11 @@ def trace(self: Tensor) -> Tensor:
 
 @operation(method=False)
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Views of pieces along `dim`: each of the size given, or of one size after the other."""
+    """Return views of consecutive pieces along `dim`.
+
+    Args:
+        split_size_or_sections: The size of every piece except perhaps the last, or a list with the size of each.
+    """
     if not tensor._array.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     dim = dim_index(dim, tensor._array.ndim)
@@ -279,7 +287,7 @@ method("split")(lambda self, split_size, dim=0: split(self, split_size, dim))
 @operation()
 @numpy_names
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """Views of at most `chunks` pieces along `dim`, all of one size but perhaps the last."""
+    """Return views of at most `chunks` pieces along `dim`, of one size except perhaps the last."""
     if not input._array.ndim:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if (chunks := int_of("chunk", "chunks", 1, chunks)) <= 0:
@@ -292,7 +300,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 @operation()
 @numpy_names
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """Views of all slices along `dim`, without it."""
+    """Return views of all slices along `dim`, without this dimension."""
     dim = dim_index(dim, input._array.ndim)
     if not input._array.ndim:
         raise IndexError(errors.NO_DIMS.format(0))
@@ -383,7 +391,10 @@ def _kinds(tensors: Sequence[Tensor]) -> tuple[dtypes.dtype, ...] | None:
 @operation(method=False, also=("concat", "concatenate"))
 @numpy_names
 def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Tensors put one after the other along `dim`; vectors without elements fit whatever the others are."""
+    """Return the tensors one after the other along `dim`.
+
+    Their sizes must match in other dimensions; empty vectors fit anything. The result has their common dtype.
+    """
     if out is not None:
         return into("cat", out, cat, tensors, dim)
     checks.check_tensors("cat", tensors)
@@ -423,7 +434,7 @@ def _at_least(ndim: int) -> Any:
         return tuple([_with_dims(t, ndim) for t in given])
 
     named(at_least, f"atleast_{ndim}d")
-    at_least.__doc__ = f"A view of each tensor with at least {ndim} dimension{'s' if ndim > 1 else ''}."
+    at_least.__doc__ = f"Return a view of each tensor with at least {ndim} dimension{'s' if ndim > 1 else ''}."
     return operation(method=False)(at_least)
 
 
@@ -439,26 +450,26 @@ def _listed(name: str, tensors: Any) -> Sequence[Tensor]:
 
 @operation(method=False)
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Tensors side by side: along the second dimension, vectors along their only one."""
+    """Return the tensors side by side: along the second dimension, vectors along their only one."""
     rows = [_with_dims(t, 1) for t in _listed("hstack", tensors)]
     return cat(rows, int(rows[0]._array.ndim > 1))
 
 
 @operation(method=False, also=("row_stack",))
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Tensors below each other: along the first dimension, each vector as a row."""
+    """Return the tensors below each other: along the first dimension, each vector as a row."""
     return cat([_with_dims(t, 2) for t in _listed("vstack", tensors)])
 
 
 @operation(method=False)
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Tensors behind each other: along the third dimension."""
+    """Return the tensors behind each other: along the third dimension."""
     return cat([_with_dims(t, 3) for t in _listed("dstack", tensors)], 2)
 
 
 @operation(method=False)
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """Tensors side by side, each vector as a column."""
+    """Return the tensors side by side, each vector as a column."""
     tensors = _listed("column_stack", tensors)
     return hstack([t if t._array.ndim > 1 else t.reshape(t._array.size, 1) for t in tensors])
 
@@ -466,7 +477,7 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
 @operation(method=False)
 @numpy_names
 def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Tensors of one shape put together along a new dimension."""
+    """Return tensors of one shape put together along a new dimension `dim`."""
     if out is not None:
         return into("stack", out, stack, tensors, dim)
     checks.check_tensors("stack", tensors)

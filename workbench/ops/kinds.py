@@ -24,11 +24,11 @@ def _kind(function: str, argument: str, position: int, given: Any) -> Dtype:
 
 
 class finfo:
-    """What a kind of floating point can hold: NumPy's facts of it; of the default dtype if none is named.
+    """Give the limits of a floating-point dtype, the default one if none is named.
 
-    `bits`, the largest and least number `max` and `min`, `eps` (1 + eps is the next number after 1), the least number
-    with all its digits `smallest_normal` or `tiny`, and `resolution`, 10 to the power of minus its decimal digits.
-    TypeError for integers. Source: torch.finfo.
+    Attributes are `bits`; `max` and `min`; `eps`, the distance from 1 to the next number; `smallest_normal` or `tiny`,
+    the smallest positive number with full precision; and `resolution`, 10 to the power of minus its decimal digits.
+    TypeError for integers. PyTorch: torch.finfo.
     """
 
     __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
@@ -57,9 +57,9 @@ class finfo:
 
 
 class iinfo:
-    """What a kind of integer can hold: `bits`, and the largest and least number, `max` and `min`.
+    """Give the limits of an integer dtype: `bits`, `max` and `min`.
 
-    TypeError for floating point and bool. Source: torch.iinfo.
+    TypeError for floating point and bool. PyTorch: torch.iinfo.
     """
 
     __slots__ = ("bits", "dtype", "max", "min")
@@ -83,17 +83,17 @@ class iinfo:
 
 
 def promote_types(type1: Dtype, type2: Dtype) -> Dtype:
-    """Return the dtype in which tensors of two dtypes meet."""
+    """Return the dtype of a result whose operands have these two dtypes."""
     return dtypes.promote(_kind("promote_types", "type1", 0, type1), _kind("promote_types", "type2", 1, type2))
 
 
 def can_cast(from_: Dtype, to: Dtype) -> bool:
-    """Return True if results of one dtype may be written into another: not floats as integers, nor numbers as bool."""
+    """Return True if results of one dtype may be written to another: floats not to integers, numbers not to bool."""
     return _kind("can_cast", "from_", 0, from_).rank <= _kind("can_cast", "to", 1, to).rank
 
 
 def result_type(tensor1: Tensor | float, tensor2: Tensor | float) -> Dtype:
-    """Return the dtype in which two tensors or numbers meet: of a number only its category counts."""
+    """Return the dtype of a result with these operands; a Python number's kind counts, not its size."""
     operands = []
     for given in (tensor1, tensor2):
         if isinstance(given, Tensor):
@@ -125,7 +125,7 @@ BoolTensor = _type_named("BoolTensor", MADE.format("bool"))
 
 
 def set_default_tensor_type(t: Any) -> None:
-    """The old way to say `set_default_dtype`: by FloatTensor, or by "torch.FloatTensor"; it warns that it is old."""
+    """Set the default dtype by a tensor type, such as FloatTensor or "torch.FloatTensor", and warn: the old name."""
     warn(
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
         "torch.set_default_device() as alternatives."

@@ -23,7 +23,10 @@ from .math import mul
 
 @tensors_only()
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Each element becomes 0 with probability p, the others grow by 1 / (1 - p); nothing happens without `training`."""
+    """Return the tensor with each element set to 0 with probability `p`, and the others multiplied by 1 / (1 - p).
+
+    Without `training`, return the input. `inplace` overwrites it.
+    """
     return _dropped(input, p, training, inplace)
 
 
@@ -69,9 +72,9 @@ LIKE_1D = (
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Whole channels of sequences (sequences, channels, length), or of one, become 0; the others grow by 1 / (1 - p).
+    """Return sequences (n, channels, length), or one, with whole channels set to 0, and the others times 1 / (1 - p).
 
-    Source: torch.nn.functional.dropout1d.
+    PyTorch: torch.nn.functional.dropout1d.
     """
     _check_probability(p)
     if input.dim() not in (2, 3):
@@ -84,9 +87,9 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Whole channels of images (images, channels, height, width) become 0, the others grow by 1 / (1 - p).
+    """Return images (n, channels, height, width) with whole channels set to 0, and the others times 1 / (1 - p).
 
-    An input of three dimensions is taken for sequences, with a warning. Source: torch.nn.functional.dropout2d.
+    Three dimensions are taken as sequences, with a warning. PyTorch: torch.nn.functional.dropout2d.
     """
     _check_probability(p)
     if input.dim() not in (3, 4):
@@ -97,9 +100,9 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Whole channels of volumes (volumes, channels, depth, height, width), or of one, become 0.
+    """Return volumes (n, channels, depth, height, width), or one, with whole channels set to 0.
 
-    The others grow by 1 / (1 - p). Source: torch.nn.functional.dropout3d.
+    The others are multiplied by 1 / (1 - p). PyTorch: torch.nn.functional.dropout3d.
     """
     _check_probability(p)
     if input.dim() not in (4, 5):
@@ -123,18 +126,18 @@ def _of_channels(input: Tensor, alone: bool, p: float, training: bool, inplace: 
 
 @tensors_only()
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Each element becomes the least value of selu with probability p; then all are scaled and moved.
+    """Return the tensor with each element set to selu's minimum with probability `p`, then scaled and shifted.
 
-    Numbers of mean 0 and variance 1 stay so. Source: torch.nn.functional.alpha_dropout.
+    Inputs with mean 0 and variance 1 keep them. PyTorch: torch.nn.functional.alpha_dropout.
     """
     return _dropped(input, p, training, inplace, alpha=True)
 
 
 @tensors_only()
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """`alpha_dropout` of whole channels, which are the second dimension.
+    """Return the result of `alpha_dropout` for whole channels, the second dimension.
 
-    Source: torch.nn.functional.feature_alpha_dropout.
+    PyTorch: torch.nn.functional.feature_alpha_dropout.
     """
     return _dropped(input, p, training, inplace, features=True, alpha=True)
 
@@ -185,9 +188,16 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """Return the rows of `weight` that `input` names, in a last dimension; the row `padding_idx` gets no gradient.
+    """Return the rows of `weight` that `input` names.
 
-    With `max_norm`, rows that are longer are shortened to it, in place.
+    Args:
+        input: Indices, int64 or int32.
+        weight: The table, with a row for each index.
+        padding_idx: The index of a row that gets no gradient.
+        max_norm: Scale longer rows that are used to this norm first, in place.
+
+    Returns:
+        A tensor with the shape of `input` and one more dimension, the row.
     """
     if scale_grad_by_freq or sparse:
         raise NotImplementedError(FREQUENT if scale_grad_by_freq else SPARSE)
@@ -219,7 +229,11 @@ def embedding(
 
 @tensors_only()
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """For each number a vector of zeros with a one at its place."""
+    """Return for each integer a vector of zeros with a 1 at that index, in a new last dimension.
+
+    Args:
+        num_classes: The length of the vectors; -1 for one more than the largest integer.
+    """
     if tensor.dtype is not dtypes.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     found = elements(tensor)
@@ -257,10 +271,21 @@ def scaled_dot_product_attention(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> Tensor:
-    """softmax(query @ keyᵀ * scale + mask) @ value, with a scale of 1 / √(length of a query) unless told otherwise.
+    """Return softmax(query @ keyᵀ * scale + mask) @ value: for each query, a weighted mean of the values.
 
-    A mask of truth values keeps what is True; numbers are added. `is_causal` lets no query see a later key. A query
-    that may see nothing gets zeros.
+    A query without any key to attend to gets zeros.
+
+    Args:
+        query: Queries (..., n, d).
+        key: Keys (..., m, d).
+        value: Values (..., m, e).
+        attn_mask: True where a query may attend to a key; or numbers to add to the products.
+        dropout_p: The probability of setting a weight to zero.
+        is_causal: Hide the keys after the query's own position.
+        scale: 1 / sqrt(d) by default.
+
+    Returns:
+        (..., n, e).
     """
     if not query.dtype is key.dtype is value.dtype:
         raise RuntimeError(

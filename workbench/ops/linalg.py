@@ -53,7 +53,7 @@ def _not_half(kernel: str, *tensors: Tensor) -> None:
 
 
 def _takes_out(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator: the function, which writes its result into `out` if that is given."""
+    """Let the function write its result into `out`, if given (a decorator)."""
     name = f"linalg_{function.__name__}"
 
     @wraps(function)
@@ -64,7 +64,7 @@ def _takes_out(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _takes_outs(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator: the same for a function with several results."""
+    """Let a function with several results write them into `out`, if given (a decorator)."""
     name = f"linalg_{function.__name__}"
 
     @wraps(function)
@@ -78,9 +78,12 @@ def _takes_outs(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @_takes_out
 def inv(A: Tensor) -> Tensor:
-    """Return the inverse of each square matrix (..., n, n); LinAlgError for one that has none.
+    """Return the inverse of each square matrix (..., n, n).
 
-    Source: torch.linalg.inv.
+    PyTorch: torch.linalg.inv.
+
+    Raises:
+        LinAlgError: if a matrix is singular.
     """
     _matrices("linalg.inv", A)
     if A._array.dtype.itemsize < 4:
@@ -90,15 +93,23 @@ def inv(A: Tensor) -> Tensor:
 
 @operation()
 def inverse(self: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the inverse of each square matrix (..., n, n); LinAlgError for one that has none."""
+    """Return the inverse of each square matrix (..., n, n); LinAlgError if one is singular."""
     return inv(self, out=out)
 
 
 @_takes_out
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
-    """The X of A X = B, or of X A = B if not `left`, for square A (..., n, n) and B (..., n, k) or vectors (..., n).
+    """Return X with A X = B, for square A (..., n, n) and B (..., n, k), or vectors (..., n).
 
-    Batches broadcast; LinAlgError where A has no inverse. Source: torch.linalg.solve.
+    Batches broadcast.
+
+    PyTorch: torch.linalg.solve.
+
+    Args:
+        left: If False, solve X A = B instead.
+
+    Raises:
+        LinAlgError: if a matrix is singular.
     """
     _matrices("linalg.solve", A)
     check_tensor("linalg_solve", "B", 1, B)
@@ -126,10 +137,16 @@ def _check_fit(name: str, a: tuple[int, ...], b: tuple[int, ...], left: bool) ->
 
 @_takes_out
 def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
-    """The X of A X = B, or X A = B if not `left`, where one triangle of A (..., n, n) is read and B is (..., n, k).
+    """Return X with A X = B, for triangular A (..., n, n) and B (..., n, k).
 
-    With `unitriangular` the diagonal is taken as ones. A zero on it gives inf or nan. Source:
-    torch.linalg.solve_triangular.
+    Only one triangle of A is read. A zero on the diagonal gives inf or nan.
+
+    PyTorch: torch.linalg.solve_triangular.
+
+    Args:
+        upper: Read the upper triangle, not the lower one.
+        left: If False, solve X A = B instead.
+        unitriangular: Take the diagonal as ones.
     """
     check_tensor("linalg_solve_triangular", "A", 0, A)
     check_tensor("linalg_solve_triangular", "B", 1, B)
@@ -142,9 +159,14 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
 
 @_takes_out
 def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
-    """Return the lower triangle L with L L^T = A, or its transpose if `upper`, of positive definite A (..., n, n).
+    """Return the lower triangle L with L L^T = A for positive definite A (..., n, n), or its transpose if `upper`.
 
-    LinAlgError where A is not positive definite; of A one triangle is read. Source: torch.linalg.cholesky.
+    Only one triangle of A is read; its gradient is symmetric.
+
+    PyTorch: torch.linalg.cholesky.
+
+    Raises:
+        LinAlgError: if a matrix isn't positive definite.
     """
     _not_half("cholesky_cpu", _matrices("linalg.cholesky", A))
     return matrices.linalg_cholesky_ex(A, upper)
@@ -152,7 +174,7 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
 
 @operation()
 def cholesky_inverse(self: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of L L^T, or of U^T U if `upper`, from the triangle (..., n, n). Source: torch.cholesky_inverse."""
+    """Return the inverse of L L^T from L (..., n, n), or of U^T U if `upper`. PyTorch: torch.cholesky_inverse."""
     if out is not None:
         return into("cholesky_inverse", out, cholesky_inverse, self, upper)
     _not_half(
@@ -163,7 +185,7 @@ def cholesky_inverse(self: Tensor, upper: bool = False, *, out: Tensor | None = 
 
 @operation()
 def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Return the X of A X = B, B (..., n, k), from the Cholesky factor `input2` of A. Source: torch.cholesky_solve."""
+    """Return X with A X = B, for B (..., n, k) and the Cholesky factor `input2` of A. PyTorch: torch.cholesky_solve."""
     if out is not None:
         return into("cholesky_solve", out, cholesky_solve, self, input2, upper)
     check_tensor("cholesky_solve", "input2", 1, input2)
@@ -190,14 +212,14 @@ def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False, *, out: Te
 
 @operation()
 def logdet(self: Tensor) -> Tensor:
-    """Return the logarithm of the determinant of each square matrix: nan for a negative one, -inf for 0."""
+    """Return the logarithm of each square matrix's determinant: nan if that is negative, -inf if it is 0."""
     sign, logabsdet = matrices.linalg_slogdet(_matrices("logdet", self))
     return TENSORS["where"](sign == -1.0, float("nan"), logabsdet)
 
 
 @_takes_out
 def det(A: Tensor) -> Tensor:
-    """Return the determinant of each square matrix (..., n, n). Source: torch.linalg.det."""
+    """Return the determinant of each square matrix (..., n, n). PyTorch: torch.linalg.det."""
     _not_half("lu_cpu", _matrices("linalg.det", A))
     return matrices.linalg_det(A)
 
@@ -211,7 +233,7 @@ _Lstsq = results_of("linalg_lstsq", "solution", "residuals", "rank", "singular_v
 
 @_takes_outs
 def slogdet(A: Tensor) -> Any:
-    """(sign, logabsdet): the sign of the determinant and the logarithm of its size. Source: torch.linalg.slogdet."""
+    """Return (sign, logabsdet): the sign and the logarithm of the determinant's size. PyTorch: torch.linalg.slogdet."""
     if _matrices("linalg.slogdet", A)._array.dtype.itemsize < 4:
         raise RuntimeError(f"linalg.slogdet: Low precision dtypes not supported. Got {A.dtype.word}")
     return _Slogdet(*matrices.linalg_slogdet(A))
@@ -219,10 +241,13 @@ def slogdet(A: Tensor) -> Any:
 
 @_takes_outs
 def qr(A: Tensor, mode: str = "reduced") -> Any:
-    """(Q, R): orthonormal columns and an upper triangle whose product is A (..., m, n).
+    """Return (Q, R): orthonormal columns and an upper triangle whose product is A (..., m, n).
 
-    `mode` is "reduced", "complete" or, without Q, "r". There is no gradient with "r", nor with "complete" where m > n.
-    Source: torch.linalg.qr.
+    PyTorch: torch.linalg.qr.
+
+    Args:
+        mode: "reduced", "complete" (Q is square), or "r" (only R). There is no gradient with "r", and none with
+            "complete" if m > n.
     """
     _matrices("linalg.qr", A, square=False)
     if mode not in ("reduced", "complete", "r"):
@@ -235,10 +260,14 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
 
 @_takes_outs
 def eigh(A: Tensor, UPLO: str = "L") -> Any:
-    """(eigenvalues, eigenvectors) of symmetric matrices (..., n, n), of which one triangle is read, in rising order.
+    """Return (eigenvalues, eigenvectors) of symmetric matrices (..., n, n), in ascending order.
 
-    The gradient of eigenvectors is infinite where two eigenvalues are equal, and so is not to be trusted where they
-    nearly are. Source: torch.linalg.eigh.
+    The eigenvectors' gradient is infinite if two eigenvalues are equal, and unreliable if they are close.
+
+    PyTorch: torch.linalg.eigh.
+
+    Args:
+        UPLO: The triangle that is read: "L" for the lower one or "U".
     """
     _not_half("linalg_eigh_cpu", _matrices("linalg.eigh", A, float_sentence="linalg_eigh_cpu"))
     if not isinstance(UPLO, str) or UPLO.upper() not in ("L", "U"):
@@ -248,15 +277,20 @@ def eigh(A: Tensor, UPLO: str = "L") -> Any:
 
 @_takes_out
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
-    """Return the eigenvalues of symmetric matrices (..., n, n), in rising order. Source: torch.linalg.eigvalsh."""
+    """Return the eigenvalues of symmetric matrices (..., n, n), in ascending order. PyTorch: torch.linalg.eigvalsh."""
     return eigh(A, UPLO)[0]
 
 
 @_takes_outs
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Any:
-    """(U, S, Vh): A (..., m, n) is U diag(S) Vh, with the singular values S in falling order.
+    """Return (U, S, Vh): matrices A (..., m, n) are U diag(S) Vh, with the singular values S in descending order.
 
-    The gradient of U and Vh is infinite where two singular values are equal or one is zero. Source: torch.linalg.svd.
+    The gradient of U and Vh is infinite if two singular values are equal or one is zero.
+
+    PyTorch: torch.linalg.svd.
+
+    Args:
+        full_matrices: Return square U and Vh, instead of as many columns and rows as there are singular values.
     """
     _not_half("linalg_svd_cpu", _matrices("linalg.svd", A, square=False))
     if driver is not None:
@@ -266,7 +300,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
 
 @_takes_out
 def svdvals(A: Tensor) -> Tensor:
-    """Return the singular values of matrices (..., m, n), in falling order. Source: torch.linalg.svdvals."""
+    """Return the singular values of matrices (..., m, n), in descending order. PyTorch: torch.linalg.svdvals."""
     return svd(A, False)[1]
 
 
@@ -290,9 +324,11 @@ def _tolerances(a: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
 
 @_takes_out
 def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
-    """The pseudoinverse (..., n, m) of matrices (..., m, n); singular values below max(atol, rtol * largest) are zero.
+    """Return the pseudoinverse (..., n, m) of matrices (..., m, n).
 
-    Source: torch.linalg.pinv.
+    Singular values up to max(atol, rtol * largest) count as zero.
+
+    PyTorch: torch.linalg.pinv.
     """
     sentence = "linalg.pinv({}): expected a tensor with 2 or more dimensions of float, double, cfloat or cdouble types"
     atol, rtol = _tolerances(_no_fewer("pinv", A, sentence), atol, rcond if rtol is None else rtol)
@@ -307,9 +343,9 @@ def pinverse(self: Tensor, rcond: float = 1e-15) -> Tensor:
 
 @_takes_out
 def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
-    """Return how many singular values of each matrix (..., m, n) are above max(atol, rtol * largest), as int64.
+    """Return the number of singular values above max(atol, rtol * largest) of each matrix (..., m, n), as int64.
 
-    Source: torch.linalg.matrix_rank.
+    PyTorch: torch.linalg.matrix_rank.
     """
     if isinstance(A, Tensor) and (A._array.dtype.kind != "f" or A._array.dtype.itemsize < 4):
         raise RuntimeError(FLOATS_ONLY)
@@ -324,7 +360,7 @@ def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: An
 
 @operation()
 def matrix_power(self: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
-    """Each square matrix (..., m, m) times itself n times; of its inverse where n is negative."""
+    """Return the n-th power of each square matrix (..., m, m); a negative `n` takes the inverse first."""
     if out is not None:
         return into("linalg_matrix_power", out, matrix_power, self, n)
     n = int_of("linalg_matrix_power", "n", 1, n)
@@ -402,7 +438,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
 def vector_norm(
     x: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
 ) -> Tensor:
-    """Return the `ord`-norm of all elements taken as one vector, or over `dim`. Source: torch.linalg.vector_norm."""
+    """Return the `ord`-norm of all elements taken as one vector, or over `dim`. PyTorch: torch.linalg.vector_norm."""
     check_tensor("linalg_vector_norm", "x", 0, x)
     return norm(x, number_of("linalg_vector_norm", "ord", 1, ord), dim, keepdim, dtype)
 
@@ -411,9 +447,13 @@ def vector_norm(
 def matrix_norm(
     A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: dtypes.dtype | None = None
 ) -> Tensor:
-    """Return the norm of each matrix (..., m, n): "fro", "nuc", inf, -inf, 1, -1, 2 or -2.
+    """Return the norm of each matrix (..., m, n).
 
-    Source: torch.linalg.matrix_norm.
+    PyTorch: torch.linalg.matrix_norm.
+
+    Args:
+        ord: "fro" (the root of the sum of squares), "nuc" (the sum of singular values), inf or -inf (the maximum or
+            minimum row sum of absolute values), 1 or -1 (column sum), 2 or -2 (singular value).
     """
     check_tensor("linalg_matrix_norm", "input", 0, A)
     if A._array.dtype.kind != "f":
@@ -449,9 +489,11 @@ def matrix_norm(
 def linalg_norm(
     A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
 ) -> Tensor:
-    """A vector's norm or a matrix's, by `dim` or the number of dimensions; without `ord` the 2-norm of all elements.
+    """Return a vector's or a matrix's norm, as `dim` or the number of dimensions says.
 
-    Source: torch.linalg.norm.
+    Without `ord`, it is the 2-norm of all elements.
+
+    PyTorch: torch.linalg.norm.
     """
     check_tensor("linalg_norm", "input", 0, A)
     count = None if dim is None else len(dim) if isinstance(dim, (tuple, list)) else 1
@@ -471,7 +513,7 @@ linalg_norm.__name__ = linalg_norm.__qualname__ = "norm"
 
 @_takes_out
 def cond(A: Tensor, p: Any = None) -> Tensor:
-    """Return how many times an error can grow where a system with the matrix is solved. Source: torch.linalg.cond."""
+    """Return each matrix's condition number: how much solving a system magnifies errors. PyTorch: torch.linalg.cond."""
     check_tensor("linalg_cond", "input", 0, A)
     if A._array.ndim < 2:
         raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
@@ -492,7 +534,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
 
 @_takes_out
 def multi_dot(tensors: Any) -> Tensor:
-    """Return the product of several matrices; the first and the last may be vectors. Source: torch.linalg.multi_dot."""
+    """Return the product of several matrices; the first and last may be vectors. PyTorch: torch.linalg.multi_dot."""
     tensors = list(tensors)
     if len(tensors) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
@@ -538,10 +580,7 @@ def _in_best_order(tensors: list[Tensor]) -> Tensor:
 
 @_takes_out
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
-    """Return the sum over `dim` of the products of two tensors' elements; other dimensions broadcast.
-
-    Source: torch.linalg.vecdot.
-    """
+    """Return the sum over `dim` of products of elements; other dimensions broadcast. PyTorch: torch.linalg.vecdot."""
     check_tensor("linalg_vecdot", "x", 0, x)
     check_tensor("linalg_vecdot", "y", 1, y)
     if x._array.ndim == y._array.ndim == 1:
@@ -567,7 +606,7 @@ def _crossed(a: Tensor, b: Tensor, dim: int) -> Tensor:
 
 @operation()
 def cross(self: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The cross product of vectors of three elements along `dim`; without it, along the first dimension of size 3."""
+    """Return the cross products of vectors of three elements along `dim`, by default the first dimension of size 3."""
     if out is not None:
         return into("linalg_cross", out, cross, self, other, dim)
     check_tensor("cross", "other", 1, other)
@@ -586,7 +625,7 @@ def cross(self: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | 
 
 @_takes_out
 def linalg_cross(A: Tensor, B: Tensor, *, dim: int = -1) -> Tensor:
-    """Return the cross product of vectors of three elements along `dim`. Source: torch.linalg.cross."""
+    """Return the cross product of vectors of three elements along `dim`. PyTorch: torch.linalg.cross."""
     check_tensor("linalg_cross", "input", 0, A)
     check_tensor("linalg_cross", "other", 1, B)
     return _crossed(A, B, dim)
@@ -596,7 +635,7 @@ linalg_cross.__name__ = linalg_cross.__qualname__ = "cross"
 
 
 def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """Return a view of the diagonal of each matrix. Source: torch.linalg.diagonal."""
+    """Return a view of the diagonal of each matrix. PyTorch: torch.linalg.diagonal."""
     return diagonal(A, offset, dim1, dim2)
 
 
@@ -664,8 +703,8 @@ def _old_cholesky(self: Tensor, upper: bool = False, *, out: Tensor | None = Non
     return matrices.cholesky_factor(self, upper)
 
 
-_legacy("det", _old_det, "The determinant of each square matrix (..., n, n).")
-_legacy("slogdet", _old_slogdet, "(sign, logabsdet): the sign of the determinant and the logarithm of its size.")
-_legacy("svd", _old_svd, "(U, S, V): matrices (..., m, n) are U diag(S) V^T, with S in falling order.")
-_legacy("qr", _old_qr, "(Q, R): orthonormal columns and an upper triangle; use linalg.qr.")
-_legacy("cholesky", _old_cholesky, "The lower triangle L with L L^T = A; use linalg.cholesky.")
+_legacy("det", _old_det, "Return the determinant of each square matrix (..., n, n).")
+_legacy("slogdet", _old_slogdet, "Return (sign, logabsdet): the sign and the logarithm of the determinant's size.")
+_legacy("svd", _old_svd, "Return (U, S, V): matrices (..., m, n) are U diag(S) V^T, with S in descending order.")
+_legacy("qr", _old_qr, "Return (Q, R): orthonormal columns and an upper triangle; use linalg.qr.")
+_legacy("cholesky", _old_cholesky, "Return the lower triangle L with L L^T = A; use linalg.cholesky.")

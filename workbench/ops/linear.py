@@ -47,7 +47,7 @@ mm = define(
     "MmBackward0",
     "mm(Tensor self, Tensor mat2)",
     _product((2, 2), 0, checks.check_mm),
-    meaning="The matrix product of (n, m) and (m, p): (n, p).",
+    meaning="Return the matrix product of (n, m) and (m, p): (n, p).",
     kind="product",
     self="mm(grad, t(mat2))",
     mat2="mm(t(self), grad)",
@@ -57,7 +57,7 @@ mm = define(
 
 
 def _mm_laid_out(strides: tuple[int, int], a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """a @ b, column by column in memory if what has these strides lies so, as PyTorch computes a factor's gradient."""
+    """Return a @ b, column by column in memory if `strides` are so, as PyTorch computes a factor's gradient."""
     by_columns = strides[0] == a.itemsize and strides[1] == len(a) * a.itemsize
     return dotted(b.T, a.T).T if by_columns else dotted(a, b)
 
@@ -67,7 +67,7 @@ dot = define(
     "DotBackward0",
     "dot(Tensor self, Tensor tensor)",
     _product((1, 1), 0, checks.check_dot),
-    meaning="The sum of the products of two vectors' elements.",
+    meaning="Return the sum of the products of two vectors' elements.",
     self="grad * tensor",
     tensor="grad * self",
     samples="r(3), r(3)",
@@ -77,7 +77,7 @@ mv = define(
     "MvBackward0",
     "mv(Tensor self, Tensor vec)",
     _product((2, 1), 0, checks.check_mv),
-    meaning="The product of a matrix (n, m) and a vector (m,): (n,).",
+    meaning="Return the product of a matrix (n, m) and a vector (m,): (n,).",
     self="unsqueeze(grad, 1) * vec",
     vec="mv(t(self), grad)",
     samples="r(2, 3), r(3)",
@@ -87,7 +87,7 @@ bmm = define(
     "BmmBackward0",
     "bmm(Tensor self, Tensor mat2)",
     _product((3, 3), 1, checks.check_bmm),
-    meaning="The matrix product of each pair in two batches: (b, n, m) and (b, m, p) give (b, n, p).",
+    meaning="Return the matrix product of each pair in two batches: (b, n, m) and (b, m, p) give (b, n, p).",
     self="bmm(grad, transpose(mat2, 1, 2))",
     mat2="bmm(transpose(self, 1, 2), grad)",
     samples="r(2, 2, 3), r(2, 3, 4)",
@@ -104,7 +104,14 @@ _squeeze_own = define(
 
 @operation()
 def matmul(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The matrix product; vectors are taken as a row or a column, leading dimensions are a batch and broadcast."""
+    """Return the matrix product of (..., n, m) and (..., m, p): (..., n, p).
+
+    A vector on the left is a row, on the right a column, and loses that dimension in the result; two vectors give a
+    number. Leading dimensions are a batch and broadcast.
+
+    Raises:
+        RuntimeError: if the inner sizes differ, or the dtypes do.
+    """
     if out is not None:
         exact = _DOT_OUT if self._array.ndim == other._array.ndim == 1 else True
         return into("matmul", out, matmul, self, other, exact=exact)
@@ -229,7 +236,10 @@ def _check_addmm(input: Tensor, mat1: Tensor, mat2: Tensor) -> None:
 @operation(in_place=True)
 @checks.tensors_only()
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """beta * input + alpha * (mat1 @ mat2), in one operation."""
+    """Return beta * input + alpha * (mat1 @ mat2), in one operation, for (n, m) and (m, p).
+
+    `input` is expanded to (n, p). If `beta` is 0, it isn't read.
+    """
     a, m, n = input._array, mat1._array, mat2._array
     is_row = m.ndim == n.ndim == 2 and m.shape[1] == n.shape[0] and a.shape == n.shape[1:]
     if not is_row or not a.dtype is m.dtype is n.dtype or a.dtype.kind != "f":  # which always fit
@@ -244,7 +254,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: 
 @operation(also=("ger",))
 @checks.tensors_only()
 def outer(self: Tensor, vec2: Tensor) -> Tensor:
-    """Each element of one vector times each of another."""
+    """Return the products of each element of one vector with each element of another: (n,) and (m,) give (n, m)."""
     for name, t in (("self", self), ("vec2", vec2)):
         if t._array.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {t._array.ndim}-D")
@@ -252,7 +262,7 @@ def outer(self: Tensor, vec2: Tensor) -> Tensor:
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """input @ weight.T + bias."""
+    """Return input @ weight.T + bias, for (..., in features) and a weight (out features, in features)."""
     try:
         a, w, b = input._array, weight._array, None if bias is None else bias._array
     except AttributeError:
@@ -280,7 +290,11 @@ Label = str | int  # a letter, or the number of a dimension that `...` stands fo
 
 @operation(method=False)
 def einsum(equation: str, *operands: Any) -> Tensor:
-    """Products of elements summed over every label that the output does not have: `einsum("ij,jk->ik", a, b)`."""
+    """Return sums of products, with a letter for each dimension: `einsum("ij,jk->ik", a, b)` is a matrix product.
+
+    Products are summed over each letter that is missing after the arrow. Without an arrow, the result has the letters
+    that occur once, in alphabetical order. `...` represents dimensions that broadcast.
+    """
     if not isinstance(equation, str) or not operands:
         raise ValueError(
             "einsum(): must specify the equation string and at least one operand, or at least "

@@ -205,7 +205,12 @@ def mse_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return the squares of the differences: their mean, their sum, or each."""
+    """Return the squared differences: their mean, their sum, or each.
+
+    Args:
+        size_average: Deprecated, like `reduce`; use `reduction`.
+        reduction: "mean", "sum" or "none".
+    """
     input, target = _alike(input, target)
     how = _reduction(size_average, reduce, reduction)
     return _mse_loss(input, target, how)
@@ -332,14 +337,14 @@ def l1_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return the differences without their signs: their mean, their sum, or each."""
+    """Return the absolute differences: their mean, their sum, or each. Equal elements get a gradient of 0."""
     input, target = _alike(input, target)
     how, each = _reduction(size_average, reduce, reduction), (input - target).abs()
     return each if how == NONE else each.mean() if how == MEAN else each.sum()
 
 
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0) -> Tensor:
-    """Half the squares of small differences, of those beyond `delta` the straight line that goes on from there."""
+    """Return half the squared difference up to `delta`, and beyond it the tangent line: the mean, the sum, or each."""
     input, target = _alike(input, target)
     how = _reduction(None, None, reduction)
     delta = number_of("huber_loss", "delta", 3, delta, "float")
@@ -355,9 +360,9 @@ def soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """log(1 + exp(-target * input)) for targets of 1 and -1: the mean, the sum, or each.
+    """Return log(1 + exp(-target * input)) for targets of 1 and -1: the mean, the sum, or each.
 
-    The target has no gradient. Source: torch.nn.functional.soft_margin_loss.
+    The target gets no gradient. PyTorch: torch.nn.functional.soft_margin_loss.
     """
     _constant("soft_margin_loss", target=target)
     for mask in [each for each in (target, input) if each.dtype is dtypes.bool_]:
@@ -377,7 +382,7 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
-    """huber_loss with `delta=beta`, divided by `beta`; l1_loss if `beta` is 0."""
+    """Return huber_loss with `delta=beta`, divided by `beta`; l1_loss if `beta` is 0."""
     beta = number_of("smooth_l1_loss", "beta", 3, beta, "float")
     if not beta:
         return l1_loss(input, target, size_average, reduce, reduction)
@@ -396,7 +401,16 @@ def binary_cross_entropy(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Minus the log-probabilities of targets between 0 and 1: their mean, their sum, or each; none is above 100."""
+    """Return the negative log-probability of targets between 0 and 1: the mean, the sum, or each.
+
+    Args:
+        input: Probabilities between 0 and 1. Logarithms are limited to -100, so no loss is above 100.
+        weight: A factor for each element, without a gradient.
+
+    Raises:
+        ValueError: if the shapes differ.
+        RuntimeError: if an element is outside 0 to 1, or `weight` requires grad.
+    """
     how = _reduction(size_average, reduce, reduction)
     if target.size() != input.size():
         raise ValueError(
@@ -421,7 +435,12 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """binary_cross_entropy of sigmoid(input), without the detour; `pos_weight` multiplies the part of the ones."""
+    """Return binary_cross_entropy of sigmoid(input), computed in one step, without overflow.
+
+    Args:
+        weight: A factor for each element, without a gradient.
+        pos_weight: A factor for the loss of targets equal to 1, usually one for each class.
+    """
     how = _reduction(size_average, reduce, reduction)
     if target.size() != input.size():
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
@@ -452,7 +471,14 @@ def nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Minus the log-probabilities of the target classes (dimension 1): their weighted mean, their sum, or each."""
+    """Return the negative log-probability of the target classes: the weighted mean, the sum, or each.
+
+    Args:
+        input: Log-probabilities (classes,), (n, classes) or (n, classes, ...).
+        target: The class numbers, int64 or uint8, in the input's shape without classes.
+        weight: A factor for each class; the mean divides by the sum of the factors that were used.
+        ignore_index: A class number whose targets don't count.
+    """
     how = _reduction(size_average, reduce, reduction)
     every = _check_target(input, target, weight, ignore_index)
     if input._array.dtype.kind != "f":
@@ -556,7 +582,15 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
-    """nll_loss of log_softmax; targets are classes, or a probability for each class."""
+    """Return nll_loss of log_softmax: logits in, negative log-probability of the targets out.
+
+    Args:
+        input: Logits (classes,), (n, classes) or (n, classes, ...).
+        target: Class numbers in the input's shape without classes; or probabilities in the input's shape.
+        weight: A factor for each class.
+        ignore_index: A class number whose targets don't count.
+        label_smoothing: Mix this share of equal probabilities into the target, from 0 to 1.
+    """
     how = _reduction(size_average, reduce, reduction)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")

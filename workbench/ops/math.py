@@ -107,7 +107,7 @@ mul = define(
     "MulBackward0",
     "mul(Tensor self, Tensor other)",
     np.multiply,
-    meaning="Each product.",
+    meaning="Return each product.",
     kind="pointwise",
     self="grad * other",
     other="grad * self",
@@ -129,7 +129,7 @@ neg = define(
     "NegBackward0",
     "neg(Tensor self)",
     np.negative,
-    meaning="Each element with its other sign.",
+    meaning="Return each element with the opposite sign.",
     batch="pointwise",
     prepare=no_mask(errors.BOOL_NEG),
     self="-grad",
@@ -142,7 +142,7 @@ reciprocal = elementary(
     "ReciprocalBackward0",
     "reciprocal(Tensor self)",
     np.reciprocal,
-    meaning="1 divided by each element.",
+    meaning="Return 1 divided by each element.",
     self="-grad * (result * result)",
     samples="p(3)",
 )
@@ -150,7 +150,7 @@ exp = elementary(
     "ExpBackward0",
     "exp(Tensor self)",
     np.exp,
-    meaning="e to the power of each element.",
+    meaning="Return e to the power of each element.",
     self="grad * result",
     samples="r(3); r(2, 3)",
 )
@@ -158,7 +158,7 @@ log = elementary(
     "LogBackward0",
     "log(Tensor self)",
     np.log,
-    meaning="The natural logarithm of each element.",
+    meaning="Return the natural logarithm of each element: nan of a negative one, -inf of 0.",
     self="grad / self",
     samples="p(3)",
 )
@@ -166,7 +166,7 @@ sin = elementary(
     "SinBackward0",
     "sin(Tensor self)",
     np.sin,
-    meaning="The sine of each element, an angle in radians.",
+    meaning="Return the sine of each element, an angle in radians.",
     self="grad * cos(self)",
     samples="r(3); r()",
 )
@@ -174,7 +174,7 @@ cos = elementary(
     "CosBackward0",
     "cos(Tensor self)",
     np.cos,
-    meaning="The cosine of each element, an angle in radians.",
+    meaning="Return the cosine of each element, an angle in radians.",
     self="-grad * sin(self)",
     samples="r(3)",
 )
@@ -182,7 +182,7 @@ tanh = elementary(
     "TanhBackward0",
     "tanh(Tensor self)",
     np.tanh,
-    meaning="The hyperbolic tangent of each element, between -1 and 1.",
+    meaning="Return the hyperbolic tangent of each element, between -1 and 1.",
     self="tanh_backward(grad, result)",
     samples="r(3)",
 )
@@ -200,7 +200,7 @@ sqrt = elementary(
     "SqrtBackward0",
     "sqrt(Tensor self)",
     np.sqrt,
-    meaning="The square root of each element; nan of a negative one.",
+    meaning="Return the square root of each element: nan of a negative one; the gradient at 0 is infinite.",
     self="grad / (2 * result)",
     samples="p(3)",
 )
@@ -217,7 +217,7 @@ sigmoid = elementary(
     "SigmoidBackward0",
     "sigmoid(Tensor self)",
     logistic,
-    meaning="1 / (1 + exp(-element)), between 0 and 1.",
+    meaning="Return 1 / (1 + exp(-element)), between 0 and 1.",
     self="sigmoid_backward(grad, result)",
     samples="r(3)",
 )
@@ -235,7 +235,7 @@ relu = define(
     "ReluBackward0",
     "relu(Tensor self)",
     lambda a: np.maximum(a, 0.0 if a.dtype.kind == "f" else 0),
-    meaning="Each element, or 0 where it is negative.",
+    meaning="Return each element, or 0 if it is negative; the gradient at 0 is 0.",
     prepare=no_mask(errors.BOOL_RELU),
     self="threshold_backward(grad, result)",
     tangent="pointwise",
@@ -269,7 +269,7 @@ abs = define(
     "AbsBackward0",
     "abs(Tensor self)",
     np.abs,
-    meaning="Each element without its sign.",
+    meaning="Return each element's absolute value; the gradient at 0 is 0.",
     prepare=only_floats("abs_cpu", but="iu"),
     self="grad * sign(self)",
     tangent="pointwise",
@@ -292,7 +292,7 @@ sign = define(
     "SignBackward0",
     "sign(Tensor self)",
     _sign,
-    meaning="-1, 0 or 1, as the element is negative, zero or positive.",
+    meaning="Return -1, 0 or 1 for a negative, zero or positive element; the gradient is 0.",
     self="zeros_like(grad)",
     tangent="pointwise",
     samples="r(3)",
@@ -303,7 +303,7 @@ sign = define(
 
 @operation(checked=False, in_place=True)
 def add(input: Tensor, other: Any, *last: Any, alpha: float = 1, out: Tensor | None = None) -> Tensor:
-    """input + alpha * other; add(input, alpha, other) is deprecated."""
+    """Return input + alpha * other; calling add(input, alpha, other) is deprecated."""
     if last:
         other, alpha = _in_order("add", other, last, alpha)
     if out is not None:
@@ -315,7 +315,11 @@ def add(input: Tensor, other: Any, *last: Any, alpha: float = 1, out: Tensor | N
 
 @operation(checked=False, in_place=True, also=("subtract",))
 def sub(input: Tensor, other: Any, *last: Any, alpha: float = 1, out: Tensor | None = None) -> Tensor:
-    """input - alpha * other; RuntimeError for two bool tensors. sub(input, alpha, other) is deprecated."""
+    """Return input - alpha * other; calling sub(input, alpha, other) is deprecated.
+
+    Raises:
+        RuntimeError: if both are bool.
+    """
     if last:
         other, alpha = _in_order("sub", other, last, alpha)
     if out is not None:
@@ -361,7 +365,7 @@ def _factor(function: str, alpha: Any, *operands: Any) -> Any:
 
 @method("__rsub__")
 def rsub(self: Tensor, other: Any) -> Tensor:
-    """other - self."""
+    """Return other - self."""
     other = python_number(other)
     if isinstance(other, Tensor):
         no_bools((other, self))
@@ -397,7 +401,7 @@ def _powers(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _power_of(base: Any, exponent: np.ndarray) -> np.ndarray:
-    """base ** exponent; among integers a negative exponent makes 0 of all but 1 and -1."""
+    """Return base ** exponent; for integers, a negative exponent makes 0 of all bases but 1 and -1."""
     if exponent.dtype.kind == "b":
         raise NotImplementedError(errors.NO_KERNEL.format("pow", "Bool"))
     if exponent.dtype.kind != "i" or (exponent >= 0).all():
@@ -454,7 +458,10 @@ def _power(self: Tensor, exponent: Any) -> Any:
 
 @operation(checked=False, in_place=True)
 def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
-    """input to the power of exponent, either of which may be a number; TypeError unless one is a tensor."""
+    """Return `input` to the power of `exponent`; one of them may be a number.
+
+    The gradient with respect to a tensor exponent is 0 where the base is 0 and the exponent isn't negative.
+    """
     if out is not None:
         return into("pow", out, pow, input, exponent)
     if isinstance(input, Tensor):
@@ -481,7 +488,7 @@ rsqrt = elementary(
     "RsqrtBackward0",
     "rsqrt(Tensor self)",
     lambda a: 1.0 / np.sqrt(a),
-    meaning="1 divided by the square root of each element.",
+    meaning="Return 1 divided by the square root of each element.",
     self="-0.5 * grad * result ** 3",
     samples="p(3)",
 )
@@ -489,7 +496,7 @@ log1p = elementary(
     "Log1PBackward0",
     "log1p(Tensor self)",
     np.log1p,
-    meaning="log(1 + element), exact where the element is near zero.",
+    meaning="Return log(1 + element), accurate even near zero.",
     self="grad / (self + 1)",
     samples="p(3)",
 )
@@ -497,7 +504,7 @@ expm1 = elementary(
     "Expm1Backward0",
     "expm1(Tensor self)",
     np.expm1,
-    meaning="exp(element) - 1, exact where the element is near zero.",
+    meaning="Return exp(element) - 1, accurate even near zero.",
     self="grad * (result + 1)",
     samples="r(3)",
 )
@@ -505,7 +512,7 @@ tan = elementary(
     "TanBackward0",
     "tan(Tensor self)",
     np.tan,
-    meaning="The tangent of each element, an angle in radians.",
+    meaning="Return the tangent of each element, an angle in radians.",
     self="grad * (1 + result ** 2)",
     samples="r(3)",
 )
@@ -513,7 +520,7 @@ asin = elementary(
     "AsinBackward0",
     "asin(Tensor self)",
     np.arcsin,
-    meaning="The angle in radians, from -pi/2 to pi/2, whose sine is the element.",
+    meaning="Return the angle in radians, from -pi/2 to pi/2, whose sine is the element.",
     self="grad * rsqrt(-self * self + 1)",
     samples="p(3) / 2.5",
     also=("arcsin",),
@@ -522,7 +529,7 @@ acos = elementary(
     "AcosBackward0",
     "acos(Tensor self)",
     np.arccos,
-    meaning="The angle in radians, from 0 to pi, whose cosine is the element.",
+    meaning="Return the angle in radians, from 0 to pi, whose cosine is the element.",
     self="grad * -rsqrt(-self * self + 1)",
     samples="p(3) / 2.5",
     also=("arccos",),
@@ -531,7 +538,7 @@ atan = elementary(
     "AtanBackward0",
     "atan(Tensor self)",
     np.arctan,
-    meaning="The angle in radians, between -pi/2 and pi/2, whose tangent is the element.",
+    meaning="Return the angle in radians, between -pi/2 and pi/2, whose tangent is the element.",
     self="grad / (self * self + 1)",
     samples="r(3)",
     also=("arctan",),
@@ -540,7 +547,7 @@ sinh = elementary(
     "SinhBackward0",
     "sinh(Tensor self)",
     np.sinh,
-    meaning="The hyperbolic sine of each element.",
+    meaning="Return the hyperbolic sine of each element.",
     self="grad * cosh(self)",
     samples="r(3)",
 )
@@ -548,7 +555,7 @@ cosh = elementary(
     "CoshBackward0",
     "cosh(Tensor self)",
     np.cosh,
-    meaning="The hyperbolic cosine of each element.",
+    meaning="Return the hyperbolic cosine of each element.",
     self="grad * sinh(self)",
     samples="r(3)",
 )
@@ -588,7 +595,7 @@ erf = elementary(
     "ErfBackward0",
     "erf(Tensor self)",
     _erf,
-    meaning="The error function: the chance that a normal number with variance 1/2 lies between -element and element.",
+    meaning="Return the error function, 2 / sqrt(pi) times the integral of exp(-t²) from 0 to the element.",
     self="2 / pi ** 0.5 * exp(-(self ** 2)) * grad",
     samples="r(3); r()",
 )
@@ -611,21 +618,21 @@ def _whole(name: str, forward: Any, **called: Any) -> Callable[..., Tensor]:
 floor = _whole(
     "floor",
     np.floor,
-    meaning="The largest integer that is not above the element.",
+    meaning="Return the largest integer that isn't above the element; the gradient is 0.",
     out=errors.FOUND_DTYPE,
     in_place=True,
 )
 ceil = _whole(
     "ceil",
     np.ceil,
-    meaning="The smallest integer that is not below the element.",
+    meaning="Return the smallest integer that isn't below the element; the gradient is 0.",
     out=errors.FOUND_DTYPE,
     in_place=True,
 )
 trunc = _whole(
     "trunc",
     np.trunc,
-    meaning="The element without its fraction, towards zero.",
+    meaning="Return the element rounded towards zero; the gradient is 0.",
     out=errors.FOUND_DTYPE,
     in_place=True,
     also=("fix",),
@@ -644,7 +651,7 @@ _round_to = define(
 
 @operation(in_place=True)
 def square(self: Tensor) -> Tensor:
-    """Each element times itself."""
+    """Return each element times itself."""
     return pow(self, 2)
 
 
@@ -779,7 +786,7 @@ def _left_over(name: str, tensors: Any, number: Any, of_number: Any) -> Any:
         return of_number(input, other)
 
     named(left_over, name)
-    left_over.__doc__ = f"What is left over in each division; it has the sign of the {_SIGN[name]}."
+    left_over.__doc__ = f"Return the remainder of each division, which has the sign of the {_SIGN[name]}."
     return operation(checked=False, in_place=True)(left_over)
 
 
@@ -789,7 +796,10 @@ fmod = _left_over("fmod", _fmod_tensors, _fmod_number, None)
 
 @operation(checked=False)
 def floor_divide(input: Any, other: Any) -> Tensor:
-    """Each quotient rounded down. PyTorch has no derivative of it: `div` with a rounding mode has one, of zeros."""
+    """Return each quotient, rounded down.
+
+    It has no derivative in PyTorch; `div` with a rounding mode has one, of zeros.
+    """
     input, other = python_number(input), python_number(other)
     _operands("floor_divide", input, other)
     return _floor_divide(input, other)
@@ -802,7 +812,12 @@ def floor_divide_in_place(input: Tensor, other: Any) -> Tensor:
 
 @operation(checked=False, in_place=True, also=("divide", "true_divide"))
 def div(input: Tensor, other: Any, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
-    """Each quotient, exact or rounded: towards zero ("trunc") or down ("floor")."""
+    """Return each quotient, exact or rounded.
+
+    Args:
+        rounding_mode: None for exact quotients, which are floating point; "trunc" to round towards zero; "floor" to
+            round down. The gradient of rounded quotients is zero.
+    """
     if out is not None:
         return into("div", out, div, input, other, rounding_mode=rounding_mode)
     if rounding_mode is None:

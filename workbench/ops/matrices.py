@@ -94,7 +94,7 @@ in_formulas("upper", _upper, _upper)
 
 
 def _formula(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator: let formulas say the function, whose first argument is the words of other formulas."""
+    """Let formulas call the function, whose first argument is the namespace of other formulas (a decorator)."""
 
     def with_words(words: Words) -> Callable[..., Any]:
         def said(*args: Any) -> Any:
@@ -268,7 +268,7 @@ def _cholesky_of(name: str, a: Array, upper: bool) -> Array:
 
 @_formula
 def _cholesky_slope(words: Words, grad: Any, factor: Any, upper: bool) -> Any:
-    """The symmetric gradient of a positive definite matrix. Murray, "Differentiation of the Cholesky decomposition"."""
+    """Return the gradient of a positive definite matrix (Murray, "Differentiation of the Cholesky decomposition")."""
     low, g = (_mt(factor), _mt(grad)) if upper else (factor, grad)
     solve = words["linalg_solve_triangular"]
     phi = _mt(low) @ g
@@ -303,7 +303,7 @@ def _inverse_of_factor(a: Array, upper: bool) -> Array:
 
 @_formula
 def _factor_slope(words: Words, both: Any, factor: Any, upper: bool) -> Any:
-    """The gradient of a Cholesky factor from that of the matrix, which is made symmetric; as PyTorch's, no triangle."""
+    """Return a Cholesky factor's gradient from the matrix's, made symmetric; like PyTorch's, it isn't triangular."""
     both = both + _mt(both)
     return factor @ both if upper else both @ factor
 
@@ -603,7 +603,7 @@ vdot = define(
     "VdotBackward0",
     "vdot(Tensor self, Tensor other)",
     dot.op.forward,
-    meaning="The sum of the products of two vectors' elements.",
+    meaning="Return the sum of the products of two vectors' elements.",
     self="grad * other",
     other="grad * self",
     samples="r(3), r(3)",

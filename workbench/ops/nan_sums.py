@@ -29,7 +29,7 @@ _nansum = define(
 def nansum(
     self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Any = None
 ) -> Tensor:
-    """Return the sum of all elements that are not nan, or over `dim` (an int or several). Source: torch.nansum."""
+    """Return the sum of the elements that aren't nan, or over `dim` (an int or several). PyTorch: torch.nansum."""
     if isinstance(out, Tensor) and out._array.dtype.kind != "f" == self._array.dtype.kind:
         raise NotImplementedError(errors.NO_KERNEL.format("nansum_cpu", out.dtype.word))
     if out is not None:
@@ -43,7 +43,10 @@ def nansum(
 @operation()
 @numpy_names
 def nanmean(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """The mean of all elements that are not nan, or over `dim`; RuntimeError for integers. Source: torch.nanmean."""
+    """Return the mean of the elements that aren't nan, or over `dim` (an int or several); RuntimeError for integers.
+
+    PyTorch: torch.nanmean.
+    """
     if self._array.dtype.kind != "f":
         raise RuntimeError(
             f"nanmean(): expected input to have floating point or complex dtype but got {self.dtype.word}"

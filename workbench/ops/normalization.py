@@ -41,7 +41,7 @@ def _standardized(a: np.ndarray, dims: Ints, eps: float) -> tuple[np.ndarray, np
 
 @lru_cache(1000)
 def _how(shape: Ints, dims: Ints, dtype: np.dtype, eps: float) -> tuple[Any, np.ndarray, np.ndarray, Any]:
-    """What adds elements up, how many become one, eps for each of them, and the index of what may be repeated, once."""
+    """Return the function that sums, the number of summands, eps for each of them, and an index of distinct values."""
     once = tuple([slice(1) if d in dims else slice(None) for d in range(len(shape))])
     count = np.array(max(_count_of(shape, dims), 1), dtype)
     return adder(shape, dims, dtype, None), count, np.array(count * eps, dtype), once
@@ -143,7 +143,12 @@ def _refuse_to_normalize(input: Tensor, shape: Ints, weight: Tensor | None, bias
 def layer_norm(
     input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
-    """Mean 0 and variance 1 over the last dimensions, those of `normalized_shape`; then times weight, plus bias."""
+    """Return the input with mean 0 and variance 1 over its last dimensions, times `weight`, plus `bias`.
+
+    Args:
+        normalized_shape: The sizes of these dimensions; `weight` and `bias` have this shape.
+        eps: A number to add to the variance.
+    """
     if isinstance(normalized_shape, int):
         raise TypeError("layer_norm(): argument 'normalized_shape' (position 2) must be tuple of ints, not int")
     a, shape = input._array, tuple(normalized_shape)
@@ -230,7 +235,18 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Mean 0 and variance 1 for each channel, over the batch or, without `training`, by running statistics."""
+    """Return the input (n, channels, ...) with mean 0 and variance 1 for each channel, times `weight`, plus `bias`.
+
+    Args:
+        running_mean: A mean for each channel: used without `training`, else updated if given.
+        running_var: A variance for each channel, likewise; the update is unbiased.
+        training: Use the batch's own mean and variance.
+        momentum: The share of the batch's statistics in the update.
+        eps: A number to add to the variance.
+
+    Raises:
+        ValueError: in training, if there is only one value per channel.
+    """
     a = input._array
     if training and a.shape[0] * math.prod(a.shape[2:]) == 1:
         raise ValueError(errors.ONE_VALUE.format(input.shape))
@@ -270,7 +286,11 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Mean 0 and variance 1 for each channel of each sample: batch norm with a channel for each of these."""
+    """Return the input (n, channels, ...) with mean 0 and variance 1 for each channel of each sample.
+
+    Args:
+        use_input_stats: Use each sample's own statistics; else use the running ones, as batch_norm does.
+    """
     shape = input._array.shape
     if use_input_stats and math.prod(shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
@@ -333,7 +353,12 @@ _group_norm = define(
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
-    """Mean 0 and variance 1 for each group of channels of each sample; then times a channel's weight, plus bias."""
+    """Return the input (n, channels, ...) with mean 0 and variance 1 for each group of channels of each sample.
+
+    Args:
+        num_groups: The number of groups, which divides the number of channels.
+        weight: A factor for each channel; `bias` is added after it.
+    """
     a = input._array
     if a.ndim < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {a.ndim}")

@@ -89,9 +89,13 @@ PADDED = {  # by the mode, and the number of dimensions
 
 @tensors_only()
 def pad(input: Tensor, pad: Iterable[int], mode: str = "constant", value: float | None = None) -> Tensor:
-    """The tensor with borders: of one value, or made of its own elements by "reflect", "replicate" or "circular".
+    """Return the tensor with borders.
 
-    `pad` has two numbers for each dimension, before and after it, the last dimension first. Negative ones cut off.
+    Args:
+        pad: Two sizes for each dimension, before and after it, starting with the last dimension. Negative sizes cut
+            off.
+        mode: "constant"; or "reflect", "replicate" or "circular", which take elements of the tensor.
+        value: The number for "constant", 0 by default.
     """
     if not isinstance(pad, (tuple, list)):
         raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type(pad).__name__}")

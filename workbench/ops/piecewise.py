@@ -167,38 +167,38 @@ _rrelu, _rrelu_ = (
 
 @tensors_only()
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
-    """Return the element, no less than `min_val` and no more than `max_val`."""
+    """Return each element, but at least `min_val` and at most `max_val`; an element at a limit gets no gradient."""
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     return write(input, "hardtanh_", hardtanh_op, min_val, max_val) if inplace else hardtanh_op(input, min_val, max_val)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """Return the element, no less than 0 and no more than 6."""
+    """Return each element, but at least 0 and at most 6; an element at a limit gets no gradient."""
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
 @tensors_only()
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """Return a sixth of the element plus 3, no less than 0 and no more than 1."""
+    """Return (element + 3) / 6, but at least 0 and at most 1."""
     return write(input, "hardsigmoid_", hardsigmoid_op) if inplace else hardsigmoid_op(input)
 
 
 @tensors_only()
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    """Return the element times its hardsigmoid."""
+    """Return each element times its hardsigmoid."""
     return write(input, "hardswish_", hardswish_op) if inplace else hardswish_op(input)
 
 
 @tensors_only()
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """Return the element, or 0 where it is no further than `lambd` from 0."""
+    """Return each element, or 0 if its absolute value is at most `lambd`."""
     return hardshrink_op(input, lambd)
 
 
 @tensors_only()
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """Return the element, nearer to 0 by `lambd`, or 0 where it is no further than that."""
+    """Return each element moved towards 0 by `lambd`, or 0 if its absolute value is at most `lambd`."""
     only_floats("softshrink_check")((input,))
     if lambd < 0:
         largest = np.finfo(input._array.dtype).max
@@ -210,7 +210,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 @tensors_only()
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """Return the element, or `value` where it is not above the threshold; in any shape."""
+    """Return each element, or `value` if it isn't above the threshold, in the same shape."""
     if inplace:
         return write(input, "threshold_", threshold_, threshold, value)
     return threshold_op(input, threshold, value)
@@ -218,13 +218,13 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 @tensors_only()
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    """Return the element times the hyperbolic tangent of its softplus."""
+    """Return each element times the hyperbolic tangent of its softplus."""
     return write(input, "mish_", mish_op) if inplace else mish_op(input)
 
 
 @tensors_only()
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """Return the element, or alpha * (exp(element / alpha) - 1) where it is negative."""
+    """Return each element, or alpha * (exp(element / alpha) - 1) if it is negative."""
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     return write(input, "celu_", celu_, alpha) if inplace else celu_op(input, alpha)
@@ -243,7 +243,11 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 
 @tensors_only()
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """The element, or the weight times it where it is negative; with a weight for each channel, or one for all."""
+    """Return each element, or `weight` times it where it isn't positive.
+
+    Args:
+        weight: One number, or one for each channel (the second dimension). It gets a gradient.
+    """
     ndim, count = input._array.ndim, weight._array.size
     if weight._array.ndim > 1:
         raise RuntimeError(
@@ -272,7 +276,10 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 def rrelu(
     input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """Return the element, or a small part of it where it is negative: in training a random part between two bounds."""
+    """Return each element, or a small factor times it if it is negative.
+
+    The factor is random between `lower` and `upper` in training, else their mean.
+    """
     only_floats("leaky_relu_cpu")((input,))
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")

@@ -73,9 +73,9 @@ def _check(name: str, input: Tensor, argument: str, factor: int) -> int:
 
 @tensors_only()
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """Images (..., C * r * r, H, W) as (..., C, H * r, W * r): each r * r channels become squares of pixels.
+    """Return images (..., C * r * r, H, W) as (..., C, H * r, W * r): each r * r channels become squares of pixels.
 
-    Source: torch.nn.functional.pixel_shuffle.
+    PyTorch: torch.nn.functional.pixel_shuffle.
     """
     factor = _check("pixel_shuffle", input, "upscale_factor", upscale_factor)
     channels = input._array.shape[-3]
@@ -89,9 +89,9 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 @tensors_only()
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """Images (..., C, H * r, W * r) as (..., C * r * r, H, W): squares of r * r pixels become channels.
+    """Return images (..., C, H * r, W * r) as (..., C * r * r, H, W): squares of r * r pixels become channels.
 
-    Source: torch.nn.functional.pixel_unshuffle.
+    PyTorch: torch.nn.functional.pixel_unshuffle.
     """
     factor = _check("pixel_unshuffle", input, "downscale_factor", downscale_factor)
     for word, size in zip(("height", "width"), input._array.shape[-2:], strict=True):
@@ -108,7 +108,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """Return the channels, the second dimension, in another order: the first of each group, then the second of each.
 
-    RuntimeError where they make no such groups. Source: torch.nn.functional.channel_shuffle.
+    RuntimeError if `groups` doesn't divide their number. PyTorch: torch.nn.functional.channel_shuffle.
     """
     groups, shape = int_of("channel_shuffle", "groups", 1, groups), input._array.shape
     if len(shape) < 3:

@@ -132,9 +132,9 @@ def _first_outside(index: Tensor, least: int, size: int) -> Any:
 @operation(in_place="mask")
 @tensors_only()
 def index_fill(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    """Return a copy with one number (or a tensor without dimensions) in the slices that `index` names along `dim`.
+    """Return a copy with a number, or a tensor without dimensions, in the slices along `dim` that `index` names.
 
-    IndexError for an index outside. Source: torch.Tensor.index_fill.
+    IndexError for an index outside the tensor. PyTorch: torch.Tensor.index_fill.
     """
     if index._array.dtype is not INT64:
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
@@ -154,9 +154,9 @@ def index_fill(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 
 @operation(in_place="along")
 def index_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """Return a copy with source's slices in place of those that `index` names along `dim`.
+    """Return a copy with the slices along `dim` that `index` names replaced by those of `source`.
 
-    IndexError or RuntimeError where they do not fit. Source: torch.Tensor.index_copy.
+    IndexError or RuntimeError if they don't fit. PyTorch: torch.Tensor.index_copy.
     """
     check_tensor("index_copy", "index", 2, index)
     check_tensor("index_copy", "source", 3, source)
@@ -198,10 +198,10 @@ def index_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
 
 @operation(in_place=True)
 def masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """Return a copy with the elements of `source`, in their order, where the mask is true.
+    """Return a copy with the elements of `source`, in order, where the mask is True.
 
-    The result has the shape that both are broadcast to. RuntimeError where `source` has too few.
-    Source: torch.Tensor.masked_scatter.
+    The tensor and the mask are broadcast to the result's shape. RuntimeError if `source` has too few elements. PyTorch:
+    torch.Tensor.masked_scatter.
     """
     check_tensor("masked_scatter", "mask", 1, mask)
     check_tensor("masked_scatter", "source", 2, source)
@@ -234,9 +234,9 @@ def _check_inside(self: Tensor, index: Tensor) -> None:
 
 @operation()
 def take(self: Tensor, index: Tensor) -> Tensor:
-    """Return the elements that `index` names among all elements in a row, in the shape of `index`.
+    """Return the elements of the flattened tensor that `index` names, in the shape of `index`.
 
-    IndexError for an index outside. Source: torch.take.
+    IndexError for an index outside the tensor. PyTorch: torch.take.
     """
     check_tensor("take", "index", 1, index)
     _check_index("take", self, index)
@@ -248,9 +248,9 @@ def take(self: Tensor, index: Tensor) -> Tensor:
 
 @operation(in_place=True)
 def put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy, in its own shape, with the elements of `source` where `index` says among all in a row, or added to them.
+    """Return a copy with the elements of `source` written, or added, at the flat indices `index`; the shape stays.
 
-    IndexError for an index outside. Source: torch.Tensor.put.
+    IndexError for an index outside the tensor. PyTorch: torch.Tensor.put.
     """
     check_tensor("put", "index", 1, index)
     check_tensor("put", "source", 2, source)

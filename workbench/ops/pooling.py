@@ -99,9 +99,17 @@ def max_pool2d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """Return the largest element of each window of images (images, channels, height, width), or of one image.
+    """Return the maximum of each window of images (n, channels, height, width), or of one image.
 
-    With `return_indices` also where these elements are.
+    The gradient goes to the first of equal elements.
+
+    Args:
+        kernel_size: The size of the windows: a number or a pair.
+        stride: The distance between windows; by default their size.
+        padding: A border that never is the maximum, at most half the window's size.
+        dilation: The distance between the elements of a window.
+        ceil_mode: Also use windows that reach beyond the far side.
+        return_indices: Also return each maximum's index in its flattened channel, as int64.
     """
     how = _windows(input, kernel_size, stride, padding)
     how = *how, _each("dilation", dilation), ceil_mode
@@ -121,10 +129,7 @@ def max_pool1d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """Return the largest element of each window of sequences (sequences, channels, length), or of one sequence.
-
-    With `return_indices` also where these elements are.
-    """
+    """Return the maximum of each window of sequences (n, channels, length), or of one; arguments as for max_pool2d."""
     if input.dim() not in (2, 3):
         raise RuntimeError(
             "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:"
@@ -201,9 +206,9 @@ define(
 
 @tensors_only()
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """Return the largest element of each of as many windows of images (images, channels, height, width) as asked for.
+    """Return the maximum of each of `output_size` windows of images (n, channels, height, width), or of one.
 
-    With `return_indices` also where these elements are. Source: torch.nn.functional.adaptive_max_pool2d.
+    With `return_indices`, also return where these elements are. PyTorch: torch.nn.functional.adaptive_max_pool2d.
     """
     name, shape = "adaptive_max_pool2d", input.shape
     size = output_size
@@ -227,9 +232,9 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
 
 @tensors_only()
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """Return the largest element of each of as many windows of sequences (sequences, channels, length) as asked for.
+    """Return the maximum of each of `output_size` windows of sequences (n, channels, length), or of one.
 
-    With `return_indices` also where these elements are. Source: torch.nn.functional.adaptive_max_pool1d.
+    With `return_indices`, also return where these elements are. PyTorch: torch.nn.functional.adaptive_max_pool1d.
     """
     name, ndim = "adaptive_max_pool1d", input.dim()
     sizes = ints_of(name, "output_size", (output_size,))
@@ -255,7 +260,7 @@ def avg_pool1d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:
-    """Return the mean of each window of sequences (sequences, channels, length), or of one sequence."""
+    """Return the mean of each window of sequences (n, channels, length), or of one; arguments as for avg_pool2d."""
     check_ndim("avg_pool1d", input, 1)
     kernel, padding = _each("kernel_size", kernel_size, 1), _each("padding", padding, 1)
     stride = kernel if stride is None or stride == () else _each("stride", stride, 1)
@@ -273,9 +278,15 @@ def avg_pool2d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """Return the mean of each window of images (images, channels, height, width), or of one image.
+    """Return the mean of each window of images (n, channels, height, width), or of one image.
 
-    Zeros around the image count as elements unless `count_include_pad` is False.
+    Args:
+        kernel_size: The size of the windows: a number or a pair.
+        stride: The distance between windows; by default their size.
+        padding: A border of zeros, at most half the window's size.
+        ceil_mode: Also use windows that reach beyond the far side.
+        count_include_pad: Count the border's zeros as elements.
+        divisor_override: Divide by this number instead.
     """
     kernel, stride, padding = _windows(input, kernel_size, stride, padding)
     _check_outputs(input, kernel, stride, padding, (1, 1), ceil_mode)
@@ -292,7 +303,7 @@ def avg_pool3d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """Return the mean of each window of volumes (volumes, channels, depth, height, width), or of one volume."""
+    """Return the mean of each window of volumes (n, channels, depth, height, width), or of one; see avg_pool2d."""
     kernel, stride, padding = _windows(input, kernel_size, stride, padding, 3)
     if any(n < k for n, k in zip(input.shape[-3:], kernel, strict=True)) and not any(padding):
         size, (t, h, w) = input.shape[-3:], kernel
@@ -319,7 +330,7 @@ def _means(op: Callable[..., Tensor], input: Tensor, *how: Any) -> Tensor:
 
 
 def _windows(input: Tensor, kernel: Any, stride: Any, padding: Any, dims: int = 2) -> tuple[Ints, Ints, Ints]:
-    """The windows' size, their distance and the padding, for all dimensions; RuntimeError where they do not fit."""
+    """Return the windows' size, distance and padding for all dimensions; RuntimeError if they don't fit."""
     kernel, padding = _each("kernel_size", kernel, dims), _each("padding", padding, dims)
     stride = kernel if stride is None or stride == () else _each("stride", stride, dims)
     if 0 in stride:

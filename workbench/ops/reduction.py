@@ -137,7 +137,7 @@ in_formulas("count_of", _count_of, _count_of)
 def sum(
     self: Tensor, dim: Any = ALL, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Any = None
 ) -> Tensor:
-    """Return the sum of all elements, or over `dim` (an int or several)."""
+    """Return the sum of all elements, or over `dim` (an int or several); integers and bool give int64."""
     if out is not None:
         return into_as("sum", out, sum, self, dim, keepdim, dtype=dtype)
     if dim is ALL:
@@ -153,7 +153,7 @@ def sum(
 def mean(
     self: Tensor, dim: Any = ALL, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Any = None
 ) -> Tensor:
-    """Return the mean of all elements, or over `dim`; RuntimeError for integers."""
+    """Return the mean of all elements, or over `dim` (an int or several); RuntimeError for integers."""
     if out is not None:
         return into_as("mean", out, mean, self, dim, keepdim, dtype=dtype)
     wanted = dtypes.chosen_dtype("mean", dtype, self.dtype)
@@ -209,7 +209,10 @@ def _extremum(name: str, everything: Any, along: Any, between: Any, best: Any, r
         return result(along(self, dim, keepdim, indices), indices)
 
     named(extremum, name)
-    extremum.__doc__ = f"The {name}imum of all elements, or (values, indices) along `dim`."
+    extremum.__doc__ = (
+        f"Return the {name}imum of all elements, or (values, indices) along `dim`; nan if an element is.\n\n"
+        "For all elements, equal ones share the gradient; along `dim`, the chosen one receives it."
+    )
     return operation(checked=False)(numpy_names(extremum))
 
 
@@ -232,7 +235,7 @@ def _where_extreme(name: str, word: str) -> Any:
         return _arg[name](self, dim, bool_of(name, "keepdim", 2, keepdim))
 
     named(where_extreme, name)
-    where_extreme.__doc__ = f"Where the {word} element is: in all elements flattened, or along `dim`."
+    where_extreme.__doc__ = f"Return the index of the {word} element, in the flattened tensor or along `dim`, as int64."
     return operation()(numpy_names(where_extreme))
 
 
@@ -322,7 +325,7 @@ _prod_all_as, _prod_dim_as = in_dtype(_prod_all), in_dtype(_prod_dim)
 @operation(in_place=True)
 @numpy_names
 def cumsum(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None, out: Any = None) -> Tensor:
-    """Return the sum of each element and all before it along `dim`."""
+    """Return the sum of each element and all before it along `dim`; integers and bool give int64."""
     if out is not None:
         return into_as("cumsum", out, cumsum, self, dim, dtype=dtype)
     dim = dim_index(dim, self._array.ndim)
@@ -332,7 +335,7 @@ def cumsum(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None, out: An
 @operation(in_place=True)
 @numpy_names
 def cumprod(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None, out: Any = None) -> Tensor:
-    """Return the product of each element and all before it along `dim`."""
+    """Return the product of each element and all before it along `dim`; integers and bool give int64."""
     if out is not None:
         return into_as("cumprod", out, cumprod, self, dim, dtype=dtype)
     dim = dim_index(dim, self._array.ndim)
@@ -344,7 +347,10 @@ def cumprod(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None, out: A
 def prod(
     self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Any = None
 ) -> Tensor:
-    """Return the product of all elements, or along `dim`, which `out` needs."""
+    """Return the product of all elements, or along `dim`; integers and bool give int64.
+
+    Gradients are exact even if elements are zero. `out` needs a `dim`.
+    """
     if out is not None and dim is not None:
         return into_as("prod", out, prod, self, dim, keepdim, dtype=dtype)
     if out is not None:
@@ -396,14 +402,17 @@ _argsort = define("argsort", "argsort(Tensor self, dim, descending)", lambda a, 
 @operation()
 @numpy_names
 def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
-    """Return the indices that put the elements in order along `dim`; equal elements keep their order."""
+    """Return the indices that sort the elements along `dim`, as int64; equal elements keep their order."""
     return _argsort(self, dim_index(dim, self._array.ndim), descending)
 
 
 @operation()
 @numpy_names
 def sort(self: Tensor, dim: int = -1, descending: bool = False, *, out: Any = None) -> tuple[Tensor, Tensor]:
-    """(values, indices): the elements in order along `dim`, and where each came from."""
+    """Return (values, indices): the sorted elements along `dim`, and their earlier indices.
+
+    Equal elements keep their order; nan counts as the largest.
+    """
     if out is not None:
         return into_each("sort", out, sort, self, dim, descending)
     indices = argsort(self, dim, descending)
@@ -450,13 +459,13 @@ def _running(name: str, made: tuple[Any, Any, Any], self: Tensor, dim: int) -> t
 
 @operation()
 def cummax(self: Tensor, dim: int, *, out: Any = None) -> tuple[Tensor, Tensor]:
-    """(values, indices): the largest element up to each one along `dim`, and where it is. Source: torch.cummax."""
+    """Return (values, indices): the maximum up to each element along `dim`, and its index. PyTorch: torch.cummax."""
     return _running("cummax", _cummax, self, dim) if out is None else into_each("cummax", out, cummax, self, dim)
 
 
 @operation()
 def cummin(self: Tensor, dim: int, *, out: Any = None) -> tuple[Tensor, Tensor]:
-    """(values, indices): the least element up to each one along `dim`, and where it is. Source: torch.cummin."""
+    """Return (values, indices): the minimum up to each element along `dim`, and its index. PyTorch: torch.cummin."""
     return _running("cummin", _cummin, self, dim) if out is None else into_each("cummin", out, cummin, self, dim)
 
 
@@ -502,7 +511,11 @@ median_result = pair("median")
 def median(
     self: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None
 ) -> Tensor | tuple[Tensor, Tensor]:
-    """Return the median of all elements, the lower of two, or (values, indices) along `dim`; nan where one is."""
+    """Return the median of all elements, or (values, indices) along `dim`; of two middle elements, the lower.
+
+    It is nan if an element is. For all elements, equal ones share the gradient; along `dim`, the chosen one receives
+    it.
+    """
     if out is not None:
         return into_each("median", out, median, self, dim, keepdim)
     if self.dtype is dtypes.bool_:
@@ -530,9 +543,9 @@ kthvalue_result = pair("kthvalue")
 @operation()
 @numpy_names
 def kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> tuple[Tensor, Tensor]:
-    """(values, indices): the k-th smallest element along `dim`, counted from 1; nan is the largest of all.
+    """Return (values, indices): the k-th smallest element along `dim`, counted from 1; nan counts as the largest.
 
-    RuntimeError where there are fewer. Source: torch.kthvalue.
+    RuntimeError if there are fewer. PyTorch: torch.kthvalue.
     """
     if out is not None:
         return into_each("kthvalue", out, kthvalue, self, k, dim, keepdim)
@@ -722,8 +735,8 @@ def _deviation(name: str, op: Any) -> Any:
 
     named(deviation, name)
     deviation.__doc__ = (
-        f"The {'variance' if name == 'var' else 'standard deviation'} of all elements, or over `dim`; the squares are "
-        "divided by their number less `correction` (1, or 0 if not `unbiased`)."
+        f"Return the {'variance' if name == 'var' else 'standard deviation'} of all elements, or over `dim`.\n\n"
+        "The sum of squares is divided by the count minus `correction`, which is 1, or 0 if `unbiased` is False."
     )
     return operation()(numpy_names(deviation))
 
@@ -746,7 +759,13 @@ def _widened(t: Tensor, dtype: dtypes.dtype) -> Tensor:
 def norm(
     self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: dtypes.dtype | None = None
 ) -> Tensor:
-    """Return the p-norm of all elements taken as one vector, or over `dim`; "fro" is the 2-norm."""
+    """Return the p-norm of all elements taken as one vector, or over `dim`.
+
+    The gradient of a zero vector is zero. With `p` inf, elements that share the maximum share the gradient.
+
+    Args:
+        p: A number, or "fro", which is the 2-norm.
+    """
     if isinstance(p, Tensor):
         p = number_of("linalg_vector_norm", "ord", 1, p)
     if p == "nuc":
@@ -772,7 +791,7 @@ def _extreme(name: str, op: Any) -> Any:
         return op(self, () if dim == () else dims, bool_of(name, "keepdim", 2, keepdim))
 
     named(extreme, name)
-    extreme.__doc__ = f"The {name[1:]}imum over `dim`, or of all elements; equal ones share the gradient."
+    extreme.__doc__ = f"Return the {name[1:]}imum over `dim`, or of all elements; equal ones share the gradient."
     return operation()(numpy_names(extreme))
 
 
@@ -784,7 +803,10 @@ amax, amin = _extreme("amax", _amax), _extreme("amin", _amin)
 def topk(
     self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, *, out: Any = None
 ) -> tuple[Tensor, Tensor]:
-    """(values, indices): the k largest (or smallest) elements along `dim`, the most extreme first."""
+    """Return (values, indices): the k largest elements along `dim`, or the k smallest, the most extreme first.
+
+    RuntimeError if there are fewer than `k`.
+    """
     if out is not None:
         return into_each("topk", out, topk, self, k, dim, largest)
     dim = dim_index(dim, self._array.ndim)

@@ -272,7 +272,7 @@ def _adaptive_size(name: str, input: Tensor, given: Any, dims: int) -> Ints:
 
 @tensors_only()
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
-    """Means over as many windows of sequences (sequences, channels, length) as asked for."""
+    """Return means over `output_size` windows of sequences (n, channels, length), or of one."""
     check_ndim("adaptive_avg_pool1d", input, 1)
     sizes = (output_size,) if isinstance(output_size, int) else tuple(output_size)
     if len(sizes) != 1:
@@ -282,13 +282,13 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
 
 @tensors_only()
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """Means over as many windows of images (images, channels, height, width) as asked for."""
+    """Return means over `output_size` windows of images (n, channels, height, width), or of one."""
     return _adaptive_means(input, output_size, 2, adaptive_2d_op)
 
 
 @tensors_only()
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
-    """Means over as many windows of volumes (volumes, channels, depth, height, width) as asked for."""
+    """Return means over `output_size` windows of volumes (n, channels, depth, height, width), or of one."""
     return _adaptive_means(input, output_size, 3, adaptive_3d_op)
 
 
@@ -329,7 +329,19 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Tensor:
-    """Sequences, images or volumes in another size: by the nearest element, by lines or curves between elements."""
+    """Return sequences, images or volumes (n, channels, ...) in another size.
+
+    Args:
+        size: The new size of each dimension after the channels, or one number for all.
+        scale_factor: The factors, instead of `size`.
+        mode: "nearest" or "nearest-exact"; "linear", "bilinear" or "trilinear", for one, two or three dimensions;
+            "bicubic", for two; "area", the means.
+        align_corners: Let the first and last elements coincide, not the outer edges.
+        recompute_scale_factor: Use the factors that the sizes give, not the given ones.
+
+    Raises:
+        NotImplementedError: for `antialias`, or if the mode doesn't fit the number of dimensions.
+    """
     if mode in ("nearest", "area", "nearest-exact"):
         if align_corners is not None:
             raise ValueError(

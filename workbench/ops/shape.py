@@ -34,7 +34,7 @@ clone = define(
     "CloneBackward0",
     "clone(Tensor self, memory_format=None)",
     lambda a, memory_format=None: copied(a) if memory_format is None else cloned(a, memory_format),
-    meaning="A copy of the same shape with memory of its own, in an order in memory; gradients flow through it.",
+    meaning="Return a copy of the same shape with its own memory, in a memory format; gradients flow through it.",
     batch="pointwise",
     self="grad",
     samples="r(3), None",
@@ -156,7 +156,7 @@ in_formulas("reshape", lambda a, shape: a.reshape(shape), lambda grad, shape: re
 
 @operation()
 def reshape(self: Tensor, *given: Any, shape: Any = None) -> Tensor:
-    """Return the same elements in another shape (one size may be -1): a view where that is possible, else a copy."""
+    """Return the same elements in another shape: a view if possible, else a copy. One size may be -1."""
     size = _size_of(self, "reshape", "shape", given, shape)
     if self._array.flags.c_contiguous:
         return _view(self, size)
@@ -168,7 +168,11 @@ def reshape(self: Tensor, *given: Any, shape: Any = None) -> Tensor:
 
 @method()
 def view(self: Tensor, *given: Any, size: Any = None) -> Tensor:
-    """Return the same elements in another shape, over the same memory; RuntimeError where that is impossible."""
+    """Return the same elements in another shape, over the same memory. One size may be -1.
+
+    Raises:
+        RuntimeError: if the elements' order in memory makes that impossible.
+    """
     if not given and size is None:
         raise TypeError(
             "view() received an invalid combination of arguments - got (), but expected one "
@@ -226,7 +230,7 @@ def transpose(self: Tensor, dim0: int, dim1: int) -> Tensor:
 
 @operation()
 def t(self: Tensor) -> Tensor:
-    """Return the transpose of a matrix; fewer dimensions stay as they are."""
+    """Return the transpose of a matrix; tensors with fewer dimensions stay the same."""
     check_t(self, "t")
     return _t(self)
 
@@ -239,7 +243,7 @@ def check_t(self: Tensor, name: str) -> None:
 
 @operation()
 def permute(self: Tensor, *given: Any, dims: Any = None) -> Tensor:
-    """Return a view with the dimensions in the order given."""
+    """Return a view with the dimensions in the given order."""
     return _permute(self, _order(self._array.ndim, *ints_of("permute", "dims", given, dims)))
 
 
@@ -291,14 +295,14 @@ for _name, _getter in (("T", _reversed), ("mT", _transposed)):
 
 @method()
 def expand(self: Tensor, *given: Any, size: Any = None) -> Tensor:
-    """Return a view in which dimensions of size 1 are repeated (-1 keeps a size)."""
+    """Return a view in which dimensions of size 1 are repeated to these sizes (-1 keeps a size). Gradients add up."""
     return _expand(self, checks.expanded(self, ints_of("expand", "size", given, size)))
 
 
 @operation()
 @numpy_names
 def unsqueeze(self: Tensor, dim: int) -> Tensor:
-    """Return a view with a dimension of size 1 put in at `dim`."""
+    """Return a view with a new dimension of size 1 at `dim`."""
     return _unsqueeze(self, dim_index(dim, self._array.ndim + 1))
 
 
@@ -313,13 +317,17 @@ def squeeze(self: Tensor, dim: Any = None) -> Tensor:
 
 @operation()
 def detach(self: Tensor) -> Tensor:
-    """Return a tensor over the same memory and version counter, without history."""
+    """Return a tensor without history over the same memory and version counter; it doesn't require grad."""
     return alias(self)
 
 
 @operation()
 def detach_(self: Tensor) -> Tensor:
-    """Cut the tensor out of its graph, in place; RuntimeError for a view. Inference mode leaves it as it is."""
+    """Detach the tensor from its graph, in place; inference mode leaves it as it is.
+
+    Raises:
+        RuntimeError: if the tensor is a view.
+    """
     if local.modes.inference:
         return self
     if self._base is not None:
@@ -336,7 +344,7 @@ def detach_(self: Tensor) -> Tensor:
 
 @method()
 def contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
-    """Return the tensor itself if its elements lie in memory in order, or in that of a memory format; else a copy."""
+    """Return the tensor itself if its elements are in order in memory, or in that of `memory_format`; else a copy."""
     if memory_format is not None and memory_format is not formats.contiguous_format:
         formats.check_format("contiguous", memory_format)
         if memory_format is formats.preserve_format and not self._array.flags.c_contiguous:
@@ -348,7 +356,7 @@ def contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
 
 @operation()
 def flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """Return the dimensions from `start_dim` to `end_dim` as one; the tensor itself if that is one already."""
+    """Return the dimensions from `start_dim` to `end_dim` merged into one; the tensor itself if they are one."""
     settled = _flat if type(start_dim) is type(end_dim) is int else _flat.__wrapped__
     size = settled(self._array.shape, start_dim, end_dim)
     if size is None:
@@ -369,7 +377,7 @@ def _flat(shape: Shape, start_dim: int, end_dim: int) -> Shape | None:
 
 @operation()
 def unflatten(self: Tensor, dim: int, sizes: Any) -> Tensor:
-    """One dimension as several of these sizes (one may be -1)."""
+    """Return one dimension split into several of these sizes; one may be -1."""
     shape, sizes = self._array.shape, ints_of("unflatten", "sizes", (sizes,), position=2)
     dim = dim_index(dim, len(shape))
     if not shape:
@@ -387,27 +395,27 @@ def unflatten(self: Tensor, dim: int, sizes: Any) -> Tensor:
 
 @operation()
 def ravel(self: Tensor) -> Tensor:
-    """All elements as a vector: a view where they lie in memory in order, else a copy."""
+    """Return all elements as a vector: a view if they are in order in memory, else a copy."""
     return view(self.contiguous(), -1)
 
 
 @operation()
 def broadcast_to(self: Tensor, size: Any) -> Tensor:
-    """Return a view in which dimensions of size 1 are repeated."""
+    """Return a view in which dimensions of size 1 are repeated to the shape `size`."""
     return expand(self, size)
 
 
 @method()
 @tensors_only()
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
-    """Return a view in which dimensions of size 1 are repeated, to the shape of another tensor."""
+    """Return a view in which dimensions of size 1 are repeated to the shape of `other`."""
     return expand(self, other._array.shape)
 
 
 @method()
 @tensors_only()
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
-    """Return the elements in the shape of another tensor."""
+    """Return the elements in the shape of `other`."""
     return reshape(self, other._array.shape)
 
 
@@ -517,7 +525,7 @@ def flip(self: Tensor, *given: Any, dims: Any = None) -> Tensor:
 
 @operation()
 def roll(self: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
-    """Elements moved on by `shifts` along `dims`, the last ones to the front; without `dims`, as one long row."""
+    """Return the elements shifted by `shifts` along `dims`, the last ones to the front; by default, flattened."""
     shifts = ints_of("roll", "shifts", (shifts,))
     dims = () if dims is None else ints_of("roll", "dims", (dims,), position=2)
     if dims and not self._array.ndim:
@@ -529,7 +537,7 @@ def roll(self: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
 
 @method()
 def repeat(self: Tensor, *given: Any, repeats: Any = None) -> Tensor:
-    """Return the tensor put next to itself so many times along each dimension; further dimensions come in front."""
+    """Return the tensor repeated along each dimension this many times; extra numbers add dimensions in front."""
     times = ints_of("repeat", "repeats", given, repeats)
     if len(times) < self._array.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
@@ -547,7 +555,9 @@ def _triangle(name: str, op: Any, which: str) -> Any:
         return op(self, int_of(name, "diagonal", 1, diagonal))
 
     named(triangle, name)
-    triangle.__doc__ = f"The {which} triangle of each matrix, zeros elsewhere; `diagonal` is the last one it has."
+    triangle.__doc__ = (
+        f"Return the {which} triangle of each matrix, zeros elsewhere, up to the diagonal `diagonal` (0: the main one)."
+    )
     return operation(in_place="triangle")(triangle)
 
 
@@ -557,7 +567,7 @@ triu = _triangle("triu", _triu, "upper")
 
 @operation(also=("moveaxis",))
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """Return a view with the dimensions `source` where `destination` says, the others in their order."""
+    """Return a view with the dimensions `source` at the positions `destination`, and the others in their order."""
     ndim = input._array.ndim
     if not ndim:
         _order_of_dims.__wrapped__(ndim, source, destination)
@@ -600,9 +610,12 @@ _as_strided = define(
 
 @operation()
 def as_strided(self: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-    """A view of the memory: of this shape, with these steps between elements, from this element of the memory on.
+    """Return a view of the tensor's memory with this shape, these steps between elements, and this first element.
 
-    RuntimeError where it would reach outside. Elements that it shows several times get the sum of their gradients.
+    Elements that occur several times in the view get the sum of their gradients.
+
+    Raises:
+        RuntimeError: if the view would reach outside the memory.
     """
     for position, (name, given) in enumerate((("size", size), ("stride", stride)), 1):
         if not isinstance(given, (tuple, list)):
@@ -652,7 +665,7 @@ Tensor.strided_scatter = define(
 
 
 def _windows_along(a: np.ndarray, dim: int, length: int, step: int) -> np.ndarray:
-    """A view of the windows along a dimension, in a last one; of a number there is one window, or an empty one."""
+    """Return a view with the windows along a dimension as its last one; a number has one window, or an empty one."""
     if not a.ndim:
         return a.reshape(1)[:length]
     count = (a.shape[dim] - length) // step + 1
@@ -694,9 +707,9 @@ define(
 
 @method()
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """Return a view of the windows of `size` elements along a dimension, `step` apart, in a last dimension.
+    """Return a view with all windows of `size` elements along a dimension, `step` apart, in a new last dimension.
 
-    RuntimeError where the dimension is shorter than a window. Source: torch.Tensor.unfold.
+    RuntimeError if the dimension is shorter than a window. PyTorch: torch.Tensor.unfold.
     """
     dim = dim_index(dimension, self._array.ndim)
     length, step = int_of("unfold", "size", 2, size), int_of("unfold", "step", 3, step)
@@ -808,7 +821,7 @@ def is_expandable(shape: Ints, to: Ints) -> bool:
 
 @method()
 def sum_to_size(self: Tensor, *given: Any, size: Any = None) -> Tensor:
-    """Sum over the dimensions that broadcasting from `size` would repeat; the tensor itself if there are none."""
+    """Return the sum over the dimensions that broadcasting from `size` would repeat; the tensor itself if none."""
     wanted, have = ints_of("sum_to_size", "size", given, size), self._array.shape
     if not is_expandable(wanted, have):
         raise RuntimeError(f"size {{{list(wanted)}}} is not expandable to size {{{list(have)}}}.")

@@ -24,7 +24,7 @@ exp2 = elementary(
     "Exp2Backward0",
     "exp2(Tensor self)",
     np.exp2,
-    meaning="2 to the power of each element.",
+    meaning="Return 2 to the power of each element.",
     self="grad * (result * ln2)",
     samples="r(3)",
 )
@@ -32,7 +32,7 @@ log2 = elementary(
     "Log2Backward0",
     "log2(Tensor self)",
     np.log2,
-    meaning="The logarithm of each element to base 2.",
+    meaning="Return the logarithm of each element to base 2.",
     self="grad / (self * ln2)",
     samples="p(3)",
 )
@@ -40,7 +40,7 @@ log10 = elementary(
     "Log10Backward0",
     "log10(Tensor self)",
     np.log10,
-    meaning="The logarithm of each element to base 10.",
+    meaning="Return the logarithm of each element to base 10.",
     self="grad / (self * ln10)",
     samples="p(3)",
 )
@@ -48,7 +48,7 @@ asinh = elementary(
     "AsinhBackward0",
     "asinh(Tensor self)",
     np.arcsinh,
-    meaning="The number whose hyperbolic sine is the element.",
+    meaning="Return the number whose hyperbolic sine is the element.",
     self="grad * rsqrt(self * self + 1)",
     samples="r(3)",
     also=("arcsinh",),
@@ -57,7 +57,7 @@ acosh = elementary(
     "AcoshBackward0",
     "acosh(Tensor self)",
     np.arccosh,
-    meaning="The number, not below zero, whose hyperbolic cosine is the element.",
+    meaning="Return the number, zero or above, whose hyperbolic cosine is the element.",
     self="grad * rsqrt(self * self - 1)",
     samples="p(3) + 1",
     also=("arccosh",),
@@ -66,7 +66,7 @@ atanh = elementary(
     "AtanhBackward0",
     "atanh(Tensor self)",
     np.arctanh,
-    meaning="The number whose hyperbolic tangent is the element, which lies between -1 and 1.",
+    meaning="Return the number whose hyperbolic tangent is the element, which must be between -1 and 1.",
     self="grad / (1 - self * self)",
     samples="p(3) / 2.5",
     also=("arctanh",),
@@ -75,7 +75,7 @@ erfc = elementary(
     "ErfcBackward0",
     "erfc(Tensor self)",
     lambda a: np.fromiter(map(math.erfc, a.ravel().tolist()), a.dtype, a.size).reshape(a.shape),
-    meaning="1 less the error function of each element, exact also where that is close to 1.",
+    meaning="Return 1 minus the error function of each element, accurate even if that is close to 1.",
     self="-2 / pi ** 0.5 * exp(-(self ** 2)) * grad",
     samples="r(3); r()",
 )
@@ -84,7 +84,7 @@ sinc = elementary(
     "SincBackward0",
     "sinc(Tensor self)",
     np.sinc,
-    meaning="The sine of pi times the element, divided by pi times the element; 1 at 0.",
+    meaning="Return sin(pi * element) / (pi * element), and 1 at 0.",
     self="where(self * self * pi == 0, 0.0, grad * sinc_slope(self, self * pi))",
     samples="r(3); r()",
 )
@@ -92,7 +92,7 @@ frac = define(
     "FracBackward0",
     "frac(Tensor self)",
     lambda a: a - np.trunc(a),
-    meaning="What each element has behind the point, with its sign.",
+    meaning="Return the fractional part of each element, with its sign.",
     batch="pointwise",
     prepare=only_floats("frac_cpu"),
     self="grad",
@@ -112,8 +112,8 @@ deg2rad, rad2deg = (
         samples="r(3)",
     )
     for node, name, factor, meaning in (
-        ("Deg2RadBackward0", "deg2rad", math.pi / 180, "Angles in degrees as radians."),
-        ("Rad2DegBackward0", "rad2deg", 180 / math.pi, "Angles in radians as degrees."),
+        ("Deg2RadBackward0", "deg2rad", math.pi / 180, "Return angles in degrees as radians."),
+        ("Rad2DegBackward0", "rad2deg", 180 / math.pi, "Return angles in radians as degrees."),
     )
 )
 abbreviation("reciprocal_or_0(x)", "where(x == 0, 0.0, 1 / x)")
@@ -121,7 +121,7 @@ atan2 = define(
     "Atan2Backward0",
     "atan2(Tensor self, Tensor other)",
     np.arctan2,
-    meaning="The angle in radians, from -pi to pi, of the point (other, element).",
+    meaning="Return the angle in radians, from -pi to pi, of the point (other, element).",
     kind="float",
     self="grad * other * reciprocal_or_0(self * self + other * other)",  # also where the squares are too small
     other="grad * -self * reciprocal_or_0(self * self + other * other)",
@@ -145,7 +145,7 @@ hypot = define(
     "HypotBackward0",
     "hypot(Tensor self, Tensor other)",
     _of_floats("hypot_cpu", np.hypot),
-    meaning="The root of the sum of the squares of two elements.",
+    meaning="Return the square root of the sum of the squares of two elements.",
     kind="tensors",
     self="grad * (self / result)",
     other="grad * (other / result)",
@@ -157,7 +157,7 @@ logaddexp = define(
     "LogaddexpBackward0",
     "logaddexp(Tensor self, Tensor other)",
     _of_floats("logaddexp_cpu", np.logaddexp),
-    meaning="The logarithm of the sum of the exponentials of two elements.",
+    meaning="Return the logarithm of the sum of the exponentials of two elements.",
     kind="tensors",
     self="grad / (1 + exp(other - self))",
     other="grad / (1 + exp(self - other))",
@@ -168,7 +168,7 @@ logaddexp2 = define(
     "Logaddexp2Backward0",
     "logaddexp2(Tensor self, Tensor other)",
     _of_floats("logaddexp2_cpu", np.logaddexp2),
-    meaning="The logarithm to base 2 of the sum of 2 to the power of two elements.",
+    meaning="Return the logarithm to base 2 of the sum of 2 to the power of two elements.",
     kind="tensors",
     self="grad / (1 + 2 ** (other - self))",
     other="grad / (1 + 2 ** (self - other))",
@@ -196,7 +196,7 @@ _copysign_number = define(
 
 @operation(in_place=True)
 def copysign(self: Tensor, other: Any, *, out: Tensor | None = None) -> Tensor:
-    """Each element with the sign of `other`, a tensor or a number; that of a zero counts. Source: torch.copysign."""
+    """Return each element with the sign of `other`, a tensor or a number; -0.0 is negative. PyTorch: torch.copysign."""
     if out is not None:
         return into("copysign", out, copysign, self, other)
     if isinstance(other, Tensor):
@@ -224,9 +224,9 @@ def nan_to_num(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Each element, but a number in place of nan (0), inf (the largest there is) and -inf (the least).
+    """Return each element with nan, inf and -inf replaced by numbers: 0, the largest and the smallest, by default.
 
-    Source: torch.nan_to_num.
+    Replaced elements get no gradient. PyTorch: torch.nan_to_num.
     """
     if out is not None:
         return into("nan_to_num", out, nan_to_num, self, nan, posinf, neginf, exact=OUT_DTYPE)

@@ -23,7 +23,7 @@ OTHERS = {"axis": "dim", "keepdims": "keepdim"}
 
 
 def numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator: let a function take `axis` for `dim` and `keepdims` for `keepdim`."""
+    """Let a function take `axis` for `dim` and `keepdims` for `keepdim` (a decorator)."""
 
     @functools.wraps(function)
     def renamed(*args: Any, **options: Any) -> Any:
@@ -48,7 +48,7 @@ HERE = __name__.partition(".")[0] + "."
 
 
 def wrong(function: str, argument: str, position: int | None, must_be: str) -> str:
-    """The sentence for a wrong argument: `position` counts a function's arguments from 0; None where it has a name.
+    """Return the message for a wrong argument: `position` counts from 0, and is None for a keyword.
 
     The sentence counts from 1, and in a method without the tensor itself; the name is the one that the caller used. A
     right call pays for none of it: what was called is read from the frames.
@@ -87,7 +87,7 @@ def check_tensor(function: str, argument: str, position: int, given: Any) -> Non
 
 
 def tensors_only(torch_name: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: an argument annotated as a tensor that is none is refused by name, where the function trips over it.
+    """Reject, by its name, an argument that is annotated as a tensor and isn't one (a decorator).
 
     A right call pays for no check. `torch_name`: what PyTorch's message calls the function, where that is another name.
     """

@@ -278,7 +278,7 @@ def op_function(op: Any, dispatch: Any, takes_out: bool = False, unusual: dict[A
 
 
 def under_name(function: Any, name: str, owner: str = "") -> Any:
-    """The same function under another name, as a method or an alias: it says that name where it refuses arguments."""
+    """Return the same function under another name, as a method or an alias; its error messages use that name."""
     qualname = f"{owner}.{name}" if owner else name
     if owner and hasattr(function, "op"):
         function = function.op.function  # without out
@@ -341,7 +341,7 @@ def _unsure(name: str) -> str:
 
 
 def _unsure_operands(op: Any) -> list[str]:
-    """That condition for each operand of a simple op, where none requires grad."""
+    """Return that condition for each operand of a simple op, where none requires grad."""
     if not op.formulas:
         return []
     number = "a1 is not saved and " * op.numbers
@@ -513,7 +513,7 @@ def _edge(op: Any, i: int, name: str) -> list[str]:
 
 
 def _save(op: Any, name: str, general: bool) -> list[str]:
-    """What the formulas read of `name`, if one that reads it is wanted; what leads nowhere is not, as in PyTorch."""
+    """Save what the wanted formulas read of `name`; nothing is saved for an input without a gradient, as in PyTorch."""
     if name == "result":
         return ["node.saved_result = r", "node.counter_result = None", "node.version_result = 0"]
     version = "0 if {0}._storage is None else {0}._storage.version"

@@ -60,7 +60,7 @@ def check_rank(ndim: int, given: memory_format) -> None:
 
 
 def unfilled(shape: tuple[int, ...], kind: np.dtype, given: memory_format) -> np.ndarray:
-    """A new array of a shape that lies in memory as the format says; what are dimensions of a batch stay in front."""
+    """Return a new array laid out in memory as the format says; batch dimensions stay in front."""
     lead = max(len(shape) - len(given.order), 0) if given.order else len(shape)
     order = (*range(lead), *[lead + d for d in given.order])
     return np.empty([shape[d] for d in order], kind).transpose(np.argsort(order))

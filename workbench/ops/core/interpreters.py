@@ -55,7 +55,7 @@ def interpret(op: Any, args: tuple[Any, ...]) -> tuple[Tensors, Tensors]:
 
 
 def _risen(op: Any, found: tuple[Tensors, Tensors], levels: tuple[Level, ...]) -> tuple[Tensors, Tensors]:
-    """What an op made of captured tensors alone: new tensors are the running levels' own, views stay captured."""
+    """Return an op's result on captured tensors only: new tensors belong to the running levels, views stay captured."""
     if op.kind in ("view", "views"):
         return found
     return tuple([risen(out, levels) for out in found[0]]), found[1]

@@ -67,7 +67,7 @@ def push_arrays(op: Any, args: Any, moved: list[Any], outs: Any, extras: Any) ->
 
 
 def fitted_tangent(op: Any, t: Any, args: Any, moved: list[Any], out: np.ndarray) -> np.ndarray:
-    """A tangent's array in the result's shape and dtype, and in memory of its own: the result may be written to."""
+    """Return a tangent's array in the result's shape and dtype, in its own memory, as the result may be written to."""
     if t is None:
         return np.zeros_like(out)
     t = np.asarray(t)
@@ -139,7 +139,7 @@ def _fitting(t: Tensor | None, out: Tensor, moved: list[Tensor | None], mixed: b
 
 
 def formula(op: Any, moved: list[Any], words: dict[str, Any]) -> Any:
-    """The formula for what has tangents, as a function of the arguments, the tangents, the outputs and the rest."""
+    """Return the formula for the tangents, as a function of the arguments, the tangents, the outputs and the rest."""
     moving = tuple([m is not None for m in moved])
     key = moving if words is ARRAYS else (moving,)
     found = op.slopes.get(key)
@@ -238,7 +238,7 @@ def _adding_up(words: dict[str, Any]) -> Any:
 
 
 def push_alone(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, Tensors] | None:
-    """An op's outputs as the only level sees them, with their tangents; None where the other way must be taken."""
+    """Return an op's outputs with tangents as the only level sees them; None if the general path must be taken."""
     modes = local.modes
     if modes.dual is not None or modes.inference or listeners:
         return None

@@ -231,7 +231,7 @@ def define(
 def operation(
     *, method: bool = True, checked: bool = True, in_place: InPlace = False, also: tuple[str, ...] = ()
 ) -> Callable[..., Any]:
-    """Decorator: the same for a function made of several ops, or of none; whether it takes `out`, its parameters say.
+    """Register a function made of several ops, or of none (a decorator); its parameters show whether it takes `out`.
 
     What it returns refuses an input that is no tensor, unless the function has `checked` that itself.
     """
@@ -253,7 +253,7 @@ def operator(function: Callable[..., Any], dispatch: Any = dispatch_operator) ->
 
 
 def method(name: str = "") -> Callable[..., Any]:
-    """Decorator: make a function a method of tensors, under its own name or another, and no function of the package."""
+    """Make a function a method of tensors, under its own or another name, but not a public function (a decorator)."""
 
     def attach(function: Callable[..., Any]) -> Callable[..., Any]:
         setattr(Tensor, name or function.__name__, function)

@@ -14,7 +14,7 @@ from .registry import VARIANTS
 
 
 def overriding(args: tuple[Any, ...]) -> list[type]:
-    """The classes to be asked among those of the arguments and of what these list: a subclass before its bases."""
+    """Return the classes to ask, from the arguments and from lists among them: a subclass before its bases."""
     kinds: list[type] = []
     if not local.modes.overridden:
         return kinds

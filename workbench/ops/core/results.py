@@ -52,7 +52,7 @@ def copied(a: np.ndarray) -> np.ndarray:
 
 
 def lying_as(a: np.ndarray, result: np.ndarray) -> np.ndarray:
-    """The result, lying in memory as `a` of the same shape does; what are dimensions of a batch stay in front."""
+    """Return the result in the memory layout of `a`, which has the same shape; batch dimensions stay in front."""
     lead = result.ndim - a.ndim
     if a.flags.c_contiguous or 0 in a.strides or a.shape != result.shape[lead:]:
         return result
@@ -199,7 +199,7 @@ def _tensors(args: tuple[Any, ...]) -> Iterator[Tensor]:
 
 
 def placed(make: Callable[..., Any] | None = None, *, out: bool = False) -> Callable[..., Any]:
-    """Decorator: let a function that makes tensors take `device`, and with `out=True` also `out`."""
+    """Let a function that makes tensors take `device`, and with `out=True` also `out` (a decorator)."""
     if make is None:
         return functools.partial(placed, out=out)
 

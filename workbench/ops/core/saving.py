@@ -12,7 +12,7 @@ from ...autograd.tensor import InferenceTensor, Tensor
 
 
 def saved_as(value: Any, dtype: np.dtype) -> tuple[Any, Any]:
-    """What is saved of an operand, and its version: a tensor or a list of these as they are, a number as an array."""
+    """Return what is saved of an operand, and its version: tensors and lists of them unchanged, a number as array."""
     if type(value) is tuple:
         return value, tuple([_version_of(t) for t in value])
     if value is None or isinstance(value, Tensor):

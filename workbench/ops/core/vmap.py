@@ -100,7 +100,7 @@ def tensors_in(args: tuple[Any, ...]) -> Iterator[Mapped]:
 
 
 def batches(*names: str) -> Callable[..., Any]:
-    """Decorator: the rule of these ops."""
+    """Register the batching rule of these ops (a decorator)."""
 
     def known(rule: Callable[..., Results]) -> Callable[..., Results]:
         OWN.update(dict.fromkeys(names, rule))
@@ -138,7 +138,7 @@ def keeps_place(op: Any, operands: list[Any]) -> bool:
 
 
 def _for_none(op: Any, args: tuple[Any, ...]) -> Results:
-    """What a batch of no samples makes: none of what one more sample would make, and as much part of the graph."""
+    """Return a batch of no samples of what the op makes for one, connected to the graph the same way."""
 
     def one_more(m: Mapped) -> Mapped:  # the sum of no samples is a sample of zeros
         return Mapped(m.value.sum(0, True).to(m.value.dtype), True) if m.batched else m
@@ -168,7 +168,7 @@ def pointwise(op: Any, args: tuple[Any, ...], size: int) -> Results:
 
 
 def _meeting(op: Any, args: tuple[Any, ...]) -> dtypes.dtype | None:
-    """The dtype in which samples of several dtypes meet: one without dimensions gives way, though its batch has one."""
+    """Return the common dtype of samples of several dtypes; those without dimensions rank lower despite a batch."""
     operands = [a for name, a in zip(op.order, args, strict=True) if name in op.tensors]
     if not op.promotes or len({m.value._array.dtype for m in operands if type(m) is Mapped}) < 2:
         return None
@@ -439,7 +439,7 @@ class _Lookup:
 
 
 def _without_masks(indices: tuple[Any, ...]) -> list[Any]:
-    """Indices, with masks told by the places where they are true."""
+    """Return indices with each mask replaced by the places where it is true."""
     out: list[Any] = []
     for i in indices:
         if i is None or i.value._array.dtype.kind not in "bu":
@@ -510,7 +510,7 @@ def _for_each(index: Mapped, shape: Ints, dim: int, size: int) -> Tensor:
 
 
 def _in_own_rows(indices: Mapped, count: int, size: int) -> Tensor:
-    """Indices of each sample's rows, where the rows of all samples lie one after the other."""
+    """Return indices of each sample's rows, counted in all samples' rows one after the other."""
     first = wrap(np.arange(size, dtype=np.int64).reshape(-1, *(1,) * indices.ndim) * count)
     return indices.aligned(indices.ndim) + first
 
@@ -580,7 +580,7 @@ def _masked_scatter_backward(op: Any, size: int, grad_output: Mapped, mask: Mapp
 
 
 def _among_all(self: Mapped, index: Mapped, size: int) -> Tensor:
-    """Indices into each sample's elements in a row, where the rows of all samples lie one after the other."""
+    """Return indices of each sample's flattened elements, counted in all samples' rows one after the other."""
     count = math.prod(self.shape)
     return _in_own_rows(Mapped(index.value % max(1, count), index.batched), count, size)
 
