@@ -23,7 +23,7 @@ class Unfit(Exception):
 
 
 def read_array(node: Node, name: str) -> Any:
-    """A built-in node's saved tensor as an array, or list of these, after the version check: the unhurried way."""
+    """Return a saved tensor of a built-in node as an array, or a list of these, after the version check."""
     saved = getattr(node, f"saved_{name}")
     if type(saved) is tuple:
         arrays: list[Any] = []
@@ -44,7 +44,7 @@ def read_array(node: Node, name: str) -> Any:
 
 
 def read_tensor(node: Any, name: str) -> Any:
-    """A built-in node's saved tensor or list of these, with its history, after the version check."""
+    """Return a saved tensor of a built-in node, or a list of these, with history, after the version check."""
     saved = getattr(node, f"saved_{name}")
     if saved is None:
         return None
@@ -64,7 +64,7 @@ def read_tensor(node: Any, name: str) -> Any:
 
 
 def number_as_given(saved: Any, version: Any) -> tuple[Any, int]:
-    """A saved operand and its version; a Python number, computed with in the tensor's dtype, as PyTorch keeps it."""
+    """Return a saved operand and its version; a number saved in the tensor's dtype gets the one that PyTorch keeps."""
     if type(saved) is not np.ndarray:
         return saved, version
     return np.asarray(version, np.int64 if type(version) is int else None), 0  # NumPy's own integers may have 32 bits
@@ -105,14 +105,14 @@ class OpNode(Node):
     factor_names: tuple[str, ...] = ()
 
     def _saved(self, name: str) -> Any:
-        """What is saved under a name, a number too as a tensor."""
+        """Return what the node saved under a name; a number becomes a tensor."""
         saved = getattr(self, f"saved_{name}")
         if type(saved) is np.ndarray and name in self.op.tensors:
             return wrap(number_as_given(saved, getattr(self, f"version_{name}"))[0])
         return read_tensor(self, name)
 
     def _raw(self, name: str) -> SavedTensor | tuple[SavedTensor, ...]:
-        """Handles on what is saved under a name."""
+        """Return handles on what the node saved under a name."""
         slot = f"saved_{name}"
         if name not in self.op.lists:
 
@@ -154,7 +154,7 @@ class OpNode(Node):
 
 
 def tells_saved(kind: Any) -> Any:
-    """A class of nodes with PyTorch's names of what is saved: `_saved_self`, `_saved_self_sym_sizes`, `_saved_dim`.
+    """Give a class of nodes PyTorch's attributes for saved values: `_saved_self`, `_saved_self_sym_sizes`.
 
     They are properties, because a `__getattr__` would make every attribute of a node slow to read.
     """
@@ -184,7 +184,7 @@ class Node1(OpNode):
         return ((self.next0, self.nr0),)
 
     def leads_to(self) -> tuple[Node | None, ...]:
-        """The nodes that the gradients go to."""
+        """Return the nodes that receive the gradients."""
         return (self.next0,)
 
 
@@ -199,7 +199,7 @@ class Node2(OpNode):
         return ((self.next0, self.nr0), (self.next1, self.nr1))
 
     def leads_to(self) -> tuple[Node | None, ...]:
-        """The nodes that the gradients go to."""
+        """Return the nodes that receive the gradients."""
         return (self.next0, self.next1)
 
 
@@ -214,7 +214,7 @@ class Node3(OpNode):
         return ((self.next0, self.nr0), (self.next1, self.nr1), (self.next2, self.nr2))
 
     def leads_to(self) -> tuple[Node | None, ...]:
-        """The nodes that the gradients go to."""
+        """Return the nodes that receive the gradients."""
         return (self.next0, self.next1, self.next2)
 
 
@@ -234,7 +234,7 @@ def _constant(value: Any) -> Callable[[Any], Any]:
 
 
 def _of_saved(name: str, fact: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A fact of something that the node saved; AttributeError if it did not have to."""
+    """Return a property that reads a fact of a saved value; AttributeError if the node didn't have to save it."""
 
     def tell(node: Any) -> Any:
         saved = read_tensor(node, name)

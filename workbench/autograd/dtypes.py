@@ -57,12 +57,12 @@ _default = float32
 
 
 def named(name: str) -> dtype:
-    """The dtype of that name."""
+    """Return the dtype of that name."""
     return _by_name[name]
 
 
 def of(array: np.ndarray) -> dtype:
-    """The dtype of an array; TypeError where the workbench has none for it."""
+    """Return an array's dtype; TypeError if the workbench has no such dtype."""
     try:
         return _by_np[array.dtype]
     except KeyError:
@@ -78,7 +78,7 @@ _python = {bool: bool_, int: int64, float: float64}
 
 
 def chosen_dtype(function: str, given: Any, default: dtype) -> dtype:
-    """The dtype that was asked for, by a dtype or by a Python type, else the default."""
+    """Return the requested dtype, given as a dtype or a Python type, or else the default."""
     if given is None:
         return default
     if isinstance(given, dtype):
@@ -89,7 +89,7 @@ def chosen_dtype(function: str, given: Any, default: dtype) -> dtype:
 
 
 def get_default_dtype() -> dtype:
-    """The dtype of tensors made from Python floats."""
+    """Return the dtype of tensors made from Python floats."""
     return _default
 
 
@@ -102,12 +102,12 @@ def set_default_dtype(d: dtype) -> None:
 
 
 def of_number(value: bool | int | float) -> dtype:
-    """The dtype a Python number has on its own."""
+    """Return the dtype of a Python number."""
     return bool_ if isinstance(value, bool) else int64 if isinstance(value, int) else _default
 
 
 def promote(a: dtype, b: dtype) -> dtype:
-    """The dtype in which `a` and `b` meet: the higher category wins, within one the wider type."""
+    """Return the common dtype of `a` and `b`: the higher category wins, and within one category the wider type."""
     if a is b:
         return a
     if a.rank != b.rank:
@@ -116,7 +116,7 @@ def promote(a: dtype, b: dtype) -> dtype:
 
 
 def result_type(operands: list[tuple[dtype, int]]) -> dtype:
-    """The dtype of an op's result; each operand is (dtype, how it ranks: 2 dimensioned, 1 zero-dim, 0 number).
+    """Return the dtype of an op's result; each operand is (dtype, rank): 2 with dimensions, 1 without, 0 a number.
 
     Dimensioned tensors decide within their category; a zero-dim tensor or a number only lifts the category.
     """

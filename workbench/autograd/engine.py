@@ -46,7 +46,7 @@ def count_uses(roots: Roots) -> dict[Node, int]:
 
 
 def nodes_towards(targets: set[Node], roots: Roots, uses: dict[Node, int]) -> set[Node] | None:
-    """The targets and the nodes with a path to one, of those that can be reached from the roots; None if all do."""
+    """Return the targets and the nodes between the roots and a target; None if that is every node within reach."""
     if all([node in targets or any(node.leads_to()) for node in uses]):
         return None
     needed, left = set(targets), uses.copy()
@@ -204,7 +204,7 @@ class GraphTask:
 
     @classmethod
     def run_elsewhere(cls, root: Node, nr: int, seed: Any, keep_graph: bool) -> GraphTask:
-        """The task of a backward whose nodes run in their own order, without a queue: for those who ask what runs."""
+        """Return the task of a backward pass that runs elsewhere, in its own order, for anyone who asks what runs."""
         task = cls([], [], keep_graph, False)  # of no roots there is nothing to count
         task.roots, task.seeds = [(root, nr)], [seed]
         del task._waiting
@@ -336,13 +336,13 @@ class GraphTask:
         return ran
 
     def _runner(self) -> Callable[..., Any]:
-        """What runs built-in nodes: ops on tensors see to NumPy's settings themselves."""
+        """Return the function that runs built-in nodes; operations on tensors set NumPy's error state themselves."""
         if self.tensors:
             return call
         return beside_hooks if Packed.exist else silent().run
 
     def _run_ready(self, limit: int) -> bool:
-        """The loop, with the fast path: a node that no hook or capture looks at."""
+        """Run the ready nodes, on the fast path if a node has no hook and no capture."""
         ready, buffers, captures = self._ready, self._buffers, self._captures
         keep, tensors, needed, heard = self.keep_graph, self.tensors, self._needed, listeners
         left, run = limit, self._runner()
@@ -466,7 +466,7 @@ class GraphTask:
                 off[modes] = True
 
     def needed(self) -> Container[Node]:
-        """The nodes that run, or whose gradient is captured."""
+        """Return the nodes that run, or whose gradient is captured."""
         return self._waiting if self._needed is None else self._needed
 
     def will_run(self, node: Node) -> bool:

@@ -53,13 +53,13 @@ def _kind(value: Any) -> str:
 
 
 def _wanted_dtype(parent: Node, grad: Tensor, dtype: Any) -> Any:
-    """The dtype the gradient must have: the input's, unless the input is a leaf whose `grad_dtype` was set."""
+    """Return the dtype the gradient must have: the input's, unless the input is a leaf with a `grad_dtype`."""
     meta = parent.variable._meta if type(parent) is AccumulateGrad else None
     return dtype if meta is None or meta.grad_dtype == "own" else grad._array.dtype
 
 
 def fitted_gradient(ctx: Any, index: int, grad: Tensor, shape: tuple[int, ...], dtype: Any) -> Tensor:
-    """Summed down to the input's shape and cast to its dtype."""
+    """Return the gradient summed to the input's shape and cast to its dtype."""
     got = grad._array.shape
     if got != shape:
         tail = got[len(got) - len(shape) :]
@@ -181,7 +181,7 @@ def _rewrite(ctx: Any, nr: int, o: Tensor, is_input: bool) -> None:
 
 
 def _bind_plain(ctx: Any, o: Tensor, is_input: bool, is_dirty: bool) -> Tensor:
-    """An output without gradient."""
+    """Set up an output that takes no gradient."""
     if not o.requires_grad:
         return o if not is_input or is_dirty else _as_it_is(ctx, o)
     if is_input:
@@ -192,7 +192,7 @@ def _bind_plain(ctx: Any, o: Tensor, is_input: bool, is_dirty: bool) -> Tensor:
 
 
 def _as_it_is(ctx: Any, o: Tensor) -> Tensor:
-    """An input that forward returned, as a tensor of its own: a view, but for inference tensors, which have none."""
+    """Return a separate tensor for an input that forward returned: a view, unless it is an inference tensor."""
     ctx.check_not_saved(o)
     out = o._again()
     if type(o) is not InferenceTensor:

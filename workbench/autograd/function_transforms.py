@@ -27,7 +27,7 @@ Dims = tuple[Any, ...]  # for each thing its batch's dimension or None, or a tre
 
 
 def apply_transformed(cls: Any, args: tuple[Any, ...], two_steps: bool, kwargs: dict[str, Any]) -> Any:
-    """What `apply` does while transforms run, or a level of dual tensors is open."""
+    """Run `apply` while transforms run or a level of dual tensors is open."""
     modes = local.modes  # of levels that are over nothing is left
     args = tuple([at(a, None) if type(a) is Lifted else a for a in args])
     level = modes.levels[-1] if modes.levels else None
@@ -59,7 +59,7 @@ def apply_transformed(cls: Any, args: tuple[Any, ...], two_steps: bool, kwargs: 
 
 
 def _node(cls: Any, args: tuple[Any, ...], level: Level | None) -> tuple[Any, bool]:
-    """The node of one call at a level, and whether it is recorded: connected to where its gradients go."""
+    """Return the node of one call at a level, and whether it is recorded: connected to where its gradients go."""
     ctx = (cls._backward_cls if level is None else _node_class(cls))()
     ctx.extra = ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = ctx.saved_for_forward = None
     ctx._saved = ()
@@ -75,7 +75,7 @@ def _node(cls: Any, args: tuple[Any, ...], level: Level | None) -> tuple[Any, bo
 
 
 def _node_class(cls: Any) -> Any:
-    """The class of a Function's nodes at a level, under the name they have there."""
+    """Return the class of a Function's nodes at a level, named as PyTorch names it there."""
     found = cls.__dict__.get("_generated_cls")
     if found is None:
         name = f"{cls.__name__}GeneratedBackward"
@@ -89,7 +89,7 @@ def _is_at(a: Any, level: Level | None) -> bool:
 
 
 def _forward_below(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
-    """The outputs, computed one level below; an input that is returned, or written, stays the same tensor."""
+    """Compute the outputs one level below; an input that is returned or written stays the same tensor."""
     values = tree_map(lambda a: value_below(a, level) if isinstance(a, Tensor) else a, args)
     with below(level):
         output = cls.apply(*values)
@@ -178,7 +178,7 @@ def _check_written(
 
 
 def _fitting(out: Tensor, t: Any, args: tuple[Any, ...], given: list[Any], level: Level | None) -> Tensor:
-    """The tangent of a new output, as it is at its level; RuntimeError where it can be none."""
+    """Return the tangent of a new output, as it is at its level; RuntimeError if it can't be its tangent."""
     if t is None or t._array.dtype.kind != "f":
         view = t is None and level is None and out._is_view()
         raise RuntimeError(
@@ -195,7 +195,7 @@ def _fitting(out: Tensor, t: Any, args: tuple[Any, ...], given: list[Any], level
 
 
 def _run_jvp(ctx: Any, args: tuple[Any, ...], tangents: list[Any], level: Level | None) -> tuple[Any, Any, Any]:
-    """The versions of the tangents, what the user's jvp is given, and what it returns."""
+    """Return the versions of the tangents, the arguments of the user's jvp, and its results."""
     versions = [None if t is None else t._version for t in tangents]
     given = [_zeros(ctx, a, level) if t is None else t for a, t in zip(args, tangents, strict=True)]
     saved, ctx._saved = ctx._saved, ()  # it reads what was saved for it, not for backward
@@ -283,7 +283,7 @@ def _checked(found: Any) -> tuple[Any, Any]:
 
 
 def _relifted(output: Any, out_dims: Any, level: Level, inputs: dict[int, Tensor], make: Callable[..., Tensor]) -> Any:
-    """The outputs as the level sees them; an input that was returned stays the same tensor."""
+    """Return the outputs as the level sees them; a returned input stays the same tensor."""
     outputs, structure = tree_flatten(output)
     dims = broadcast_prefix(out_dims, structure)
     if dims is None:
@@ -349,24 +349,24 @@ def _dims(things: Any, level: Level) -> Any:
 
 
 def _values(things: Any, level: Level) -> Any:
-    """The same one level below, with the batch in front."""
+    """Return the same things one level below, with the batch in front."""
     return tree_map(lambda t: value_below(t, level) if isinstance(t, Tensor) else t, things)
 
 
 def _in_front(value: Tensor, dim: int, level: Level) -> Lifted:
-    """A tensor that has its batch in front, said to be in this dimension."""
+    """Return a tensor whose batch is in front as one whose batch is in this dimension."""
     return lift(value, level, given=(None, dim) if dim else None)
 
 
 def _lifted(things: Any, dims: Dims, level: Level) -> Any:
-    """What `_values` and `_dims` tell, as the level sees it."""
+    """Return values and batch dimensions, as `_values` and `_dims` give them, as tensors of the level."""
     leaves, structure = tree_flatten(things)
     pairs = [(t, d if isinstance(t, Tensor) else None) for t, d in zip(leaves, tree_flatten(dims)[0], strict=True)]
     return tree_unflatten([t if d is None else _in_front(t, d, level) for t, d in pairs], structure)
 
 
 def _dims_of(gradients: tuple[Any, ...], dims: Dims) -> Dims:
-    """The dimensions of the gradients that there are."""
+    """Return the batch dimensions of the gradients that exist."""
     return tuple([d if isinstance(g, Tensor) else None for g, d in zip(gradients, dims, strict=True)])
 
 
@@ -375,7 +375,7 @@ def _several(found: Any) -> tuple[Any, ...]:
 
 
 def _generated(cls: Any, in_dims: Dims, outer: Level) -> Any:
-    """A Function that runs the methods of `cls` under vmap; `in_dims` says which inputs have the batch, and where."""
+    """Return a Function that runs the methods of `cls` under vmap; `in_dims` has the batch dimension of each input."""
     size, randomness = outer.size, outer.randomness
     shapes: list[Any] = []
 
@@ -393,7 +393,7 @@ def _generated(cls: Any, in_dims: Dims, outer: Level) -> Any:
 
         @staticmethod
         def run(forward: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-            """The outputs; notes which have the batch."""
+            """Compute the outputs, and note which ones have the batch."""
             pairs = zip(args, in_dims, strict=True)
             shapes[:] = [a.shape[d is not None :] if isinstance(a, Tensor) else None for a, d in pairs]
             values, dims = run_all(forward, (args, in_dims))
@@ -446,7 +446,7 @@ def _generated(cls: Any, in_dims: Dims, outer: Level) -> Any:
 
 
 def _reduced(g: Any, has: int | None, wanted: int | None, shape: Any, outer: Level) -> Any:
-    """A gradient summed over the batch where its input had none, repeated where it has none itself, and in its shape.
+    """Return a gradient in its input's shape: summed over a batch that the input lacks, or repeated.
 
     Outside a gradient may be larger than its input; here the dimensions in front would be taken for the batch.
     """

@@ -82,7 +82,7 @@ class Lifted(Tensor):
 
 
 def lift(value: Tensor, level: Level, requires_grad: bool = False, given: Given = None) -> Lifted:
-    """A tensor of the levels below as this level sees it: a leaf. Under vmap its first dimension is the batch."""
+    """Return a tensor of the levels below as a leaf of this level. Under vmap, its first dimension is the batch."""
     t = Lifted()
     t._value, t._level, t._given = value, level, given
     array = value._array
@@ -94,7 +94,7 @@ def lift(value: Tensor, level: Level, requires_grad: bool = False, given: Given 
 
 
 def batched(t: Tensor, dim: int, level: Level) -> Lifted:
-    """A tensor as a level of vmap sees it that finds its batch in this dimension."""
+    """Return a tensor as a vmap level sees it, with its batch in this dimension."""
     dim %= t.ndim
     if not dim:
         return lift(t, level)
@@ -103,7 +103,7 @@ def batched(t: Tensor, dim: int, level: Level) -> Lifted:
 
 
 def as_given(t: Lifted) -> tuple[Tensor, int]:
-    """A batched tensor one level below, as it was given, and which dimension of it is the batch."""
+    """Return a batched tensor one level below, as it was given, and the number of its batch dimension."""
     if t._given is None:
         return t._value, 0
     tensor, dim = t._given
@@ -114,19 +114,19 @@ def as_given(t: Lifted) -> tuple[Tensor, int]:
 
 
 def _same_place(t: Lifted) -> Given:
-    """What is said of another tensor whose batch is in the same dimension."""
+    """Return `given` for another tensor whose batch is in the same dimension."""
     return None if t._given is None else (None, t._given[1])
 
 
 def level_of(t: Any) -> Level | None:
-    """The level a tensor was lifted to, if that is still running."""
+    """Return the level that a tensor was lifted to, if that level is still running."""
     if type(t) is not Lifted:
         return None
     return t._level if t._level in local.modes.levels else level_of(t._value)
 
 
 def at(t: Tensor, level: Level | None) -> Tensor:
-    """A lifted tensor without what is left of levels that are over; RuntimeError for a batch that is left of one."""
+    """Return a lifted tensor without its finished levels; RuntimeError if a finished level leaves a batch behind."""
     while type(t) is Lifted and t._level is not level and t._level not in local.modes.levels:
         if t._level.kind == "vmap":
             raise RuntimeError(
@@ -154,13 +154,13 @@ def same_level(a: Tensor, t: Tensor) -> bool:
 
 
 def value_below(t: Tensor, level: Level) -> Tensor:
-    """What a tensor is one level below."""
+    """Return the tensor one level below."""
     t = at(t, level)
     return t._value if type(t) is Lifted and t._level is level else t
 
 
 def with_batch(t: Tensor, level: Level) -> Tensor:
-    """What a tensor is below a batch, with the batch in front in any case."""
+    """Return the tensor below a batch, always with the batch in front."""
     t = at(t, level)
     if type(t) is Lifted and t._level is level:
         return t._value
@@ -169,7 +169,7 @@ def with_batch(t: Tensor, level: Level) -> Tensor:
 
 
 def highest(tensors: Any) -> Level | None:
-    """The highest running level among tensors (and lists of them)."""
+    """Return the highest running level among tensors (and lists of them)."""
     found: Level | None = None
     for t in tensors:
         level = highest(t) if isinstance(t, (list, tuple)) else level_of(t)
@@ -189,7 +189,7 @@ OVERLOADS = {
 
 
 def place_of_write(t: Tensor, given: tuple[Any, ...], name: str) -> Level | None:
-    """The level at which `t` can be written; RuntimeError where a transform would not know of the write."""
+    """Return the level at which `t` can be written; RuntimeError if a transform would miss the write."""
     own = level_of(t)
     above = local.modes.levels[own.number if own else 0 :]
     if any(level.kind != "vmap" for level in above):
@@ -220,7 +220,7 @@ def place_of_write(t: Tensor, given: tuple[Any, ...], name: str) -> Level | None
 
 
 def risen(t: Tensor, levels: tuple[Level, ...]) -> Tensor:
-    """A tensor made while levels run, which those that differentiate may see written to: as the top one sees it."""
+    """Return a tensor made while levels run, lifted to those that differentiate, because they may see writes to it."""
     own = 0 if type(t) is not Lifted else t._level.number
     for level in levels[own:]:
         if level.kind != "vmap":
@@ -229,9 +229,9 @@ def risen(t: Tensor, levels: tuple[Level, ...]) -> Tensor:
 
 
 def made_for(t: Tensor, make: Callable[[tuple[int, ...]], Tensor], alike: bool = False) -> Tensor:
-    """What `make` makes for each sample of the batches that `t` is lifted to; it is told their sizes.
+    """Call `make` with the sizes of the batches that `t` is lifted to, and return its result lifted alike.
 
-    What is alike has its batch where `t` has it.
+    If `alike`, the result has its batch in the same dimension as `t`.
     """
     levels = local.modes.levels
     return risen(_made_below(at(t, None), make, (), alike), levels) if levels else make(())
@@ -328,7 +328,7 @@ def _text(self: Lifted) -> str:
 
 
 def _refusing(method: Any, sentence: str, called: str = "") -> Any:
-    """A method that has no answer for a batch; in batches of autograd's own PyTorch says what it `called`."""
+    """Return a method that rejects a batch; for batches of autograd's own, PyTorch's message names `called`."""
 
     def ask(self: Lifted) -> Any:
         batch = is_batched(self)
@@ -345,7 +345,7 @@ def _refusing(method: Any, sentence: str, called: str = "") -> Any:
 
 
 def _numpy(self: Lifted) -> Any:
-    """A lifted tensor has no array to share."""
+    """Refuse: a lifted tensor has no array to share."""
     if is_batched(self) == AUTOGRAD:
         raise RuntimeError(errors.VMAP_NO_VIEW_RULE.format("detach"))
     raise RuntimeError(errors.NUMPY_REQUIRES_GRAD if self.requires_grad and local.modes.grad else errors.VMAP_DATA)
@@ -366,7 +366,7 @@ def _deepcopy(self: Lifted, memo: dict[int, Any]) -> Tensor:
 
 
 def _reduce(self: Lifted, protocol: Any = None) -> Any:
-    """A lifted tensor has no elements of its own to copy: those of a copy would know nothing of the transform."""
+    """Refuse: a copy of a lifted tensor's elements would lose its connection to the transform."""
     kind = "BatchedTensorImpl" if self._level.kind == "vmap" else "TensorWrapper"
     raise NotImplementedError(f"Cannot access storage of {kind}")
 

@@ -139,7 +139,7 @@ class Scoped(Extra):
 
 
 def in_scope() -> Scoped | None:
-    """What a new node is told of the innermost open scope; None outside all."""
+    """Return what a new node stores about the innermost open scope; None outside all scopes."""
     entry = state.scopes.stack.entry
     if entry is None:
         return None
@@ -213,7 +213,7 @@ class Node:
         return self.edges()
 
     def life(self) -> object:
-        """What is there exactly as long as the node: weak references to nodes would make all of them larger."""
+        """Return an object that lives exactly as long as the node; weak references would make every node larger."""
         return extra_of(self, Scoped)
 
     @property
@@ -252,7 +252,7 @@ class Node:
 
 
 def run_by_hand(node: Node, *grads: Tensor | None, **named: Any) -> Tensor | tuple[Tensor | None, ...] | None:
-    """The gradients of a built-in node's inputs, of one input alone, from those of its outputs.
+    """Return the gradients of a built-in node's inputs, or of one input, from the gradients of its outputs.
 
     Inside a backward that was asked for some gradients alone, PyTorch computes only those here too.
     """
@@ -350,7 +350,7 @@ class AccumulateGrad(Node):
 
 
 def _copied(grad: np.ndarray, leaf: Tensor) -> Tensor:
-    """A gradient in memory of its own, laid out as the leaf; PyTorch counts a write, unless the leaf has gaps."""
+    """Return a copy of a gradient in the leaf's memory layout; PyTorch counts a write, unless the leaf has gaps."""
     if leaf._array.flags.c_contiguous:
         copied = wrap(grad.copy())
     else:
@@ -366,7 +366,7 @@ def _copied(grad: np.ndarray, leaf: Tensor) -> Tensor:
 
 
 def edge_of(t: Tensor) -> Node | None:
-    """The node that takes this tensor's gradient: its grad_fn, or its AccumulateGrad if it is a leaf.
+    """Return the node that takes this tensor's gradient: its grad_fn, or a leaf's AccumulateGrad.
 
     None for a view made without gradients, which requires grad only because its base does.
     """
@@ -378,7 +378,7 @@ def edge_of(t: Tensor) -> Node | None:
 
 
 def target_of(t: Tensor) -> Node:
-    """The same for a tensor whose gradient is asked for; a node that nothing leads to where there is none."""
+    """Return the same for a tensor whose gradient is requested; if it has no node, return one that no path reaches."""
     return edge_of(t) or accumulator(t)
 
 

@@ -141,7 +141,7 @@ def _deliver(node: Any, parents: Any, grads: list[Any], buffers: dict[Any, Any],
 
 
 def _chain(node: Any, first: Any) -> list[Any]:
-    """The nodes that follow each other one by one, up to the first that does not."""
+    """Return the nodes that follow each other one by one, up to `first`, which is left out."""
     nodes = []
     while node is not first:
         nodes.append(node)
@@ -175,11 +175,11 @@ _USUAL = {type(None), Scoped}  # the extra of a node that nobody looks at
 
 
 def _inputs_of_plain_nodes(root: Any) -> tuple[dict[Any, Any], bool] | None:
-    """The nodes of a backward, which run in the order of their making, each with those its gradients go to.
+    """Return the nodes of a backward pass, which run in the order of their making, each with those its gradients go to.
 
-    And whether there are Functions among them. None if a hook runs, if a leaf waits for several gradients, and where
-    what led to a node was made after it, as a view's node may be. Nodes that follow each other one by one from the root
-    on are left out.
+    Also return whether there are Functions among them. Return None if a hook runs, a leaf waits for several gradients,
+    or an input's node was made after the node that uses it, as a view's may be. The nodes that follow each other
+    one by one from the root on are left out.
     """
     first, users = _end_of_chain(root)
     if first is None:
@@ -210,9 +210,9 @@ def _inputs_of_plain_nodes(root: Any) -> tuple[dict[Any, Any], bool] | None:
 
 
 def _end_of_chain(root: Any) -> tuple[Any, bool]:
-    """The first node from the root on that does not send its gradient to one other alone; and whether Functions run.
+    """Return the first node from the root on that doesn't send its gradient to just one node, and if Functions run.
 
-    None where one of them is looked at, or is of another kind.
+    Return None if one of the nodes has a hook, or is of another kind.
     """
     node, users = root, False
     while node is not None and type(node.extra) in _USUAL and (node.built_in or node.of_function):

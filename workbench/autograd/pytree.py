@@ -39,7 +39,7 @@ class TreeSpec:
         return f"TreeSpec({name}, {facts}, [{inner}])"
 
     def pretty(self) -> str:
-        """The tree with a star for every leaf."""
+        """Return the tree with a star for every leaf."""
         return repr(tree_unflatten([_STAR] * self.leaves, self))
 
 
@@ -57,7 +57,7 @@ def _is_named(kind: type) -> bool:
 
 
 def tree_flatten(tree: Any) -> tuple[list[Any], TreeSpec]:
-    """The leaves of a tree from left to right, and its structure."""
+    """Return the leaves of a tree from left to right, and its structure."""
     leaves: list[Any] = []
     return leaves, _take_apart(tree, leaves)
 
@@ -73,7 +73,7 @@ def _take_apart(tree: Any, leaves: list[Any]) -> TreeSpec:
 
 
 def tree_unflatten(leaves: Iterable[Any], structure: TreeSpec) -> Any:
-    """The tree of a structure with other leaves."""
+    """Return a tree of this structure with other leaves."""
     return _rebuild(iter(leaves), structure)
 
 
@@ -88,13 +88,13 @@ def _rebuild(leaves: Iterator[Any], structure: TreeSpec) -> Any:
 
 
 def tree_map(function: Callable[[Any], Any], tree: Any) -> Any:
-    """The tree with a function run over its leaves."""
+    """Return the tree with `function` applied to its leaves."""
     leaves, structure = tree_flatten(tree)
     return tree_unflatten([function(leaf) for leaf in leaves], structure)
 
 
 def broadcast_prefix(prefix: Any, structure: TreeSpec) -> list[Any] | None:
-    """A leaf for every leaf of a structure, where one leaf of `prefix` may stand for a whole part; None if none fits.
+    """Return a leaf for every leaf of a structure; one of `prefix` may cover a whole subtree. None if it doesn't fit.
 
     This is how `in_dims=0` is said of a dict of tensors. A dict's parts meet by their keys; PyTorch 2.13 mixes them up
     where these are in another order.
@@ -118,5 +118,5 @@ def broadcast_prefix(prefix: Any, structure: TreeSpec) -> list[Any] | None:
 
 
 def by_identity(values: Any, args: Any) -> dict[int, Any]:
-    """The leaves of `args` by the identity of what stands in their places in `values`."""
+    """Return the leaves of `args`, by the identity of the leaf of `values` in the same place."""
     return {id(value): arg for value, arg in zip(tree_flatten(values)[0], tree_flatten(args)[0], strict=True)}

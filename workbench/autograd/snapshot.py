@@ -87,14 +87,14 @@ class Snapshot:
             self._arrays.append((grad, grad.copy()))
 
     def _retained(self, node: Node) -> None:
-        """The gradients of the tensors that retain theirs."""
+        """Store the gradients of tensors that retain theirs."""
         for reference in (node.extra.retainers or {}).values() if node.extra is not None else ():
             t = reference()
             if t is not None:
                 self._grads.append((meta_of(t), meta_of(t).grad))
 
     def _before_run(self, node: Node, tensors: bool) -> None:
-        """What a node itself changes: a leaf's gradient, what it has saved, what a Function notes on its ctx."""
+        """Store what the node itself changes: a leaf's gradient, its saved tensors, a Function's notes on its ctx."""
         if type(node) is AccumulateGrad:
             meta = meta_of(node.variable)
             self._grads.append((meta, meta.grad))

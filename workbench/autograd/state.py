@@ -71,7 +71,7 @@ class Modes:
         return None if self.paused else dual
 
     def copy(self) -> Modes:
-        """The same modes for another thread that goes on with this one's work."""
+        """Return the same modes for another thread that continues this one's work."""
         other = Modes()
         for name in ("saved_hooks", "hooks_refused", "mutation", "task", "inference", "levels", "paused"):
             setattr(other, name, getattr(self, name))
@@ -103,7 +103,7 @@ def again_quietly(error: RuntimeError, kernel: Callable[..., Any], *args: Any) -
 
 
 def total(a: Any, b: Any) -> Any:
-    """The sum of two gradients, arrays or tensors."""
+    """Return the sum of two gradients, arrays or tensors."""
     if type(a) is not np.ndarray and not isinstance(a, np.generic):
         return a + b
     try:
@@ -146,7 +146,7 @@ events.local = local
 
 
 def in_forked_children(renew: Callable[[], None]) -> Callable[[], None]:
-    """Decorator: run this in a child process after a fork, where of all threads the one that forked goes on."""
+    """Run this in a child process after a fork, where only the thread that forked continues (a decorator)."""
     _renewals.append(renew)
     return renew
 
@@ -189,7 +189,7 @@ def set_grad(on: bool) -> bool:
 
 
 def with_grad(on: bool, function: Callable[..., Any], *args: Any) -> Any:
-    """What a function returns when it runs in this grad mode, which is then as it was before."""
+    """Return what a function returns in this grad mode, and restore the mode afterwards."""
     modes = local.modes
     before = modes.grad
     try:

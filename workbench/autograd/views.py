@@ -29,7 +29,7 @@ regenerate: Any = None  # (base, geometry, layout) -> Node: makes AsStridedBackw
 
 
 def layout_of(base: np.ndarray) -> Geometry:
-    """An array's own geometry."""
+    """Return an array's own geometry."""
     return base.shape, base.strides, 0
 
 
@@ -48,7 +48,7 @@ def blank(layout: Geometry, dtype: Any, batch: Shape = ()) -> np.ndarray:
 
 
 def _lying(memory: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> np.ndarray:
-    """An array of this shape, with these strides, over an array's memory."""
+    """Return an array of this shape and these strides over an array's memory."""
     try:
         return np.ndarray(shape, memory.dtype, memory, offset, strides)  # as_strided takes ten times as long
     except ValueError:  # memory with gaps, or strides that lead back
@@ -67,7 +67,7 @@ def reach(array: np.ndarray) -> int:
 
 
 def strided(array: np.ndarray, geometry: Geometry) -> np.ndarray:
-    """The part of an array's memory that `geometry` names; RuntimeError where it lies outside."""
+    """Return the part of an array's memory that `geometry` names; RuntimeError if it reaches outside."""
     shape, strides, offset = geometry
     if not _is_inside(shape, strides, offset, array.shape, array.strides, array.itemsize):
         raise RuntimeError("A view's gradient has another dtype than the view, or the view has left its base's memory.")
@@ -104,7 +104,7 @@ def overlaps(shape: Shape, strides: Shape) -> bool:
 
 
 def gather_strided(array: np.ndarray, geometry: Geometry, layout: Geometry) -> np.ndarray:
-    """The elements a view with this geometry would show of a base with this layout, as a copy."""
+    """Return a copy of the elements that a view with this geometry would show of a base with this layout."""
     out = blank(layout, array.dtype)
     out[...] = array
     return strided(out, geometry).copy()
@@ -136,11 +136,11 @@ class CopySlices(Node):
             remember(self)
 
     def name(self) -> str:
-        """The node's name, as PyTorch says it."""
+        """Return the node's name, as PyTorch gives it."""
         return "torch::autograd::CopySlices"
 
     def edges(self) -> tuple[tuple[Node | None, int], ...]:
-        """The base as it was, then what else was written from."""
+        """Return the edges to the base before the write, then to the written tensors."""
         return self.parents
 
     @property
@@ -154,7 +154,7 @@ class CopySlices(Node):
         return () if self.fn is None else self.fn.saved_names
 
     def saved_items(self) -> list[tuple[str, Any, int]]:
-        """What the write's node saved."""
+        """Return what the write's node saved."""
         return [] if self.fn is None else self.fn.saved_items()
 
     def release(self) -> bool:
@@ -167,7 +167,7 @@ class CopySlices(Node):
         return self.fn is None
 
     def vjp(self, grad: Any, needed: Container[Node] | None = None) -> list[Any]:
-        """The gradient of the base, its written part replaced by what the write's node says."""
+        """Return the base's gradient, with its written part replaced by the result of the write's node."""
         if type(grad) is np.ndarray and grad.strides == self.layout[1] and grad.flags.c_contiguous:
             result = grad.copy()
         else:
@@ -181,7 +181,7 @@ class CopySlices(Node):
         return [result, *others]
 
     def vjp_tensors(self, grad: Any, needed: Container[Node] | None = None) -> list[Any]:
-        """The same on tensors: take the part out, run it through, put it where zeros then are."""
+        """Return the same on tensors: take the part out, run it through the node, write the result over zeros."""
         first, *others = self._through("vjp_tensors", grad.strided_copy(self.geometry, self.layout), needed)
         if first is None or not self._leads_on(needed):
             return [None, *others]
@@ -196,7 +196,7 @@ class CopySlices(Node):
         return before is not None and (needed is None or before in needed)
 
     def _through(self, method: str, grad: Any, needed: Container[Node] | None) -> list[Any]:
-        """The gradients that the write's node gives, of the view as it was before and of what was written."""
+        """Return the gradients that the write's node gives: for the view before the write, and for what was written."""
         if self.fn is None:
             raise RuntimeError(errors.SECOND_BACKWARD)
         arrived = [grad] if self.fn.multi else grad
@@ -222,7 +222,7 @@ class _AndOne:
 
 
 def own_fn(node: Node, version: int) -> Node:
-    """The grad_fn that a node's own output had at that version: a view's, if the view still has it, else the node."""
+    """Return the grad_fn of a node's output at that version: a view's, if the view still has it, else the node."""
     slices = node.extra.slices() if node.keeps_result and node.extra and node.extra.slices else None
     view = None if slices is None else slices.view()
     return node if view is None or view._meta.attr_version != version else view._meta.view_fn
@@ -239,7 +239,7 @@ def history_of_result(node: Node, nr: int, array: np.ndarray) -> tuple[Node, int
 
 
 def view_grad_fn(t: Tensor) -> Node | None:
-    """A view's grad_fn, made again from its base if anything was written since."""
+    """Return a view's grad_fn, rebuilt from its base if the base was written since."""
     meta = t._meta
     if meta.view_fn is None and not meta.base.requires_grad:
         return None
@@ -262,7 +262,7 @@ def _make_again(t: Tensor, geometry: Geometry, layout: Geometry) -> Node:
 
 
 def grad_fn(t: Tensor) -> Node | None:
-    """The node that made this tensor; None for leaves."""
+    """Return the node that made this tensor; None for leaves."""
     if t._fn is None and t._meta is not None and t._meta.base is not None:
         return view_grad_fn(t)
     return t._fn
@@ -272,7 +272,7 @@ setattr(Tensor, grad_fn.__name__, property(grad_fn, doc=grad_fn.__doc__))
 
 
 def forbidden(t: Tensor, what: str) -> RuntimeError:
-    """The error of a write that the history of view `t` could not survive."""
+    """Return the error for a write that would break the history of the view `t`."""
     meta = t._meta
     name = None if meta.view_fn is None else meta.view_fn.name().removesuffix("0").removesuffix("Backward")
     begin = (
@@ -324,6 +324,6 @@ def _move(t: Tensor, fn: Node, nr: int) -> None:
 
 
 def _keep_retaining(t: Tensor, old: Node | None, old_nr: int, fn: Node) -> None:
-    """What retains a tensor's gradient goes along with the tensor to its new history."""
+    """Move what retains a tensor's gradient to the tensor's new history."""
     if t._meta is not None and t._meta.retains_grad:
         extra_of(fn).retainers = {t._nr: old.extra.retainers.pop(old_nr)}
