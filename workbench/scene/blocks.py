@@ -37,14 +37,14 @@ class Block:
         return [id for id, _ in (*self.cells, *self.chips) if id is not None]
 
     def numbered(self, number: Mapping[str, str]) -> Block:
-        """The same with numbers for names."""
+        """Return the block with numbers instead of names."""
         chips = tuple([(number[id], size) for id, size in self.chips])
         cells = tuple([(None if id is None else number[id], size) for id, size in self.cells])
         return replace(self, chips=chips, cells=cells)
 
 
 def blocks_of(scene: Scene, boxes: Mapping[str, Size]) -> dict[str, Block]:
-    """The blocks of a scene whose boxes have these sizes, each by its node."""
+    """Return the blocks of a scene whose boxes have these sizes, by node."""
     chips, tangents = _attached(scene)
     # Where there are saved tensors, a tangent at their right would be out of its box's sight.
     left = any(chips[id] and tangents[id] for id in chips)
@@ -52,7 +52,7 @@ def blocks_of(scene: Scene, boxes: Mapping[str, Size]) -> dict[str, Block]:
 
 
 def _attached(scene: Scene) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """What hangs on each node, and what stands beside it; a story about a node does so too."""
+    """Return what is attached to each node, and what is placed next to it, including a story about the node."""
     standing = [box for box in scene.boxes.values() if box.holder is None and box.kind not in (*AROUND, "tangent")]
     chips: dict[str, list[str]] = {box.id: [] for box in standing}
     tangents: dict[str, list[str]] = {box.id: [] for box in standing}
@@ -70,7 +70,7 @@ def _attached(scene: Scene) -> tuple[dict[str, list[str]], dict[str, list[str]]]
 
 
 def _block(id: str, chips: list[str], tangents: list[str], boxes: Mapping[str, Size], left: bool) -> Block:
-    """A node with what hangs on it, and its tangents at its right, or left."""
+    """Return a node with its attachments, and its tangents on its right, or on its left."""
     stack = sum(boxes[chip][1] for chip in chips) + CHIP_GAP * max(0, len(chips) - 1)
     wide = max((TIE + boxes[chip][0] for chip in chips), default=0.0)
     cells: list[tuple[str | None, Size]] = [(id, boxes[id])]
@@ -84,7 +84,7 @@ def _block(id: str, chips: list[str], tangents: list[str], boxes: Mapping[str, S
 
 
 def stand(id: str, block: Block, x: float, y: float, places: dict[str, Rectangle]) -> None:
-    """The places of a block's boxes, with its middle at this point."""
+    """Place a block's boxes, with the block's middle at this point."""
     x -= block.width / 2
     for each, (w, h) in block.cells:
         if each is not None:
@@ -106,7 +106,7 @@ class Tables:
 
 
 def tables(inside: Iterable[str], blocks: Mapping[str, Block], regions: Mapping[str, RegionOutline]) -> Tables:
-    """The tables of blocks and regions, which are the nodes 0, 1, and so on."""
+    """Return the tables of blocks and regions, which are the nodes 0, 1, and so on."""
     told = Tables({}, {}, {})
     for n, id in enumerate(inside):
         if id in regions:
@@ -117,7 +117,7 @@ def tables(inside: Iterable[str], blocks: Mapping[str, Block], regions: Mapping[
 
 
 def _block_table(id: str, block: Block, cells: dict[str, str]) -> str:
-    """A row of cells as high as the block: one for each box that arrows come to, and for the room between them."""
+    """Return a row of cells as high as the block: one for each box that takes arrows, and one for each gap."""
     height = block.height + 2 * GAP
     row: list[str] = []
     for at, (each, (w, _)) in enumerate(block.cells):
@@ -149,10 +149,10 @@ def _region_table(n: int, id: str, region: RegionOutline, ports: dict[tuple[str,
 
 
 def table_of(cells: str) -> str:
-    """A table of one row."""
+    """Return a table of one row."""
     return f"<{_TABLE}<TR>{cells}</TR></TABLE>>"
 
 
 def cell(width: float, height: float, more: str = "") -> str:
-    """An empty cell of fixed size."""
+    """Return an empty cell of fixed size."""
     return f'<TD FIXEDSIZE="TRUE" WIDTH="{width:.0f}" HEIGHT="{height:.0f}" {more}></TD>'

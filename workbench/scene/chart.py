@@ -28,7 +28,7 @@ def places_of(scene: Scene) -> dict[str, Rectangle]:
 
 
 def closed_up(whole: Scene, seen: Scene) -> Scene:
-    """What is seen of a chart, without the room of the rows that are not: `rows.js` does the same."""
+    """Return the visible part of a chart, without the space of hidden rows; `rows.js` does the same."""
     names = [(box.place[1], box) for box in whole.boxes.values() if box.kind == "name" and box.place]
     names.sort(key=lambda name: name[0])
     ends = [below for _, (below, _) in pairwise(names)]

@@ -42,7 +42,7 @@ class Route:
     leftward: bool = False
 
     def moved(self, right: float, down: float = 0.0) -> Route:
-        """The way so much further right and down."""
+        """Return the route moved right and down."""
         points = tuple((round(x + right, 1), round(y + down, 1)) for x, y in self.points)
         return Route(points, self.label.moved(right, down), self.leftward)
 
@@ -59,7 +59,7 @@ class Route:
 
 
 def straight_between(one: Rectangle, other: Rectangle) -> Route:
-    """The straight way between two boxes that stand side by side, or above each other."""
+    """Return the straight route between two boxes that are side by side, or one above the other."""
     (x, y), (u, v) = ((place.x + place.w / 2, place.y + place.h / 2) for place in (one, other))
     if abs(y - v) < (one.h + other.h) / 2:
         side = 1 if u > x else -1
@@ -72,7 +72,7 @@ def straight_between(one: Rectangle, other: Rectangle) -> Route:
 
 
 def swung(upper: Rectangle, lower: Rectangle, label: Size) -> tuple[list[Point], Rectangle]:
-    """A spline for an arrow that Graphviz was not told of, with its label at the middle."""
+    """Return a spline for an arrow that Graphviz didn't get, with its label at the middle."""
     (x, y), (u, v) = (upper.x + upper.w / 2, upper.y + upper.h + GAP), (lower.x + lower.w / 2, lower.y - GAP)
     middle = round((x + u - label[0]) / 2, 1), round((y + v - label[1]) / 2, 1)
     return smooth([(x, y), (u, v)]), Rectangle(*middle, *label)
@@ -94,7 +94,7 @@ def one_way(pieces: Sequence[Route], standing: Walls) -> Route:
 
 
 def _slanting(above: Sequence[Point], below: Sequence[Point], standing: Walls) -> tuple[Point, Point] | None:
-    """The points next to where two parts of a curve meet, for it not to be upright there."""
+    """Return the points next to where two parts of a curve meet, so that it isn't upright there."""
     (x, y), (_, top), (_, foot) = below[0], above[2], below[1]
     slope = min(max(_tangents([above[0], (x, y), below[3]])[1], -_SLANT), _SLANT)
     if not slope:
@@ -105,7 +105,7 @@ def _slanting(above: Sequence[Point], below: Sequence[Point], standing: Walls) -
 
 
 def smooth(knots: Sequence[Point], boxes: Curve | None = None) -> list[Point]:
-    """A curve down through these points that swings nowhere out; where a box is in its way, it turns sharper."""
+    """Return a curve down through these points that never swings out; where a box is in its way, it turns sharper."""
     knots = _rounded(knots)
     tangents = _tangents(knots)
     points = [*knots[:1]]
@@ -128,7 +128,7 @@ def _tangents(knots: Sequence[Point]) -> list[float]:
 
 
 def _rounded(knots: Sequence[Point]) -> list[Point]:
-    """The points, with two for each where a curve would turn a corner between nearly level and straight down."""
+    """Return the points, with two for each corner between nearly level and straight down."""
     points, tangents = [*knots[:1]], _tangents(knots)
     for (a, b), (x, y), (u, v), tangent in zip(knots, knots[1:], knots[2:], tangents[1:], strict=False):
         into, out = hypot(x - a, y - b), hypot(u - x, v - y)
@@ -143,14 +143,14 @@ def _rounded(knots: Sequence[Point]) -> list[Point]:
 
 
 def middles(curve: Sequence[Point]) -> Iterator[Point]:
-    """The middle and the end of each of a curve's parts."""
+    """Yield the middle and the end of each part of a curve."""
     for (x, y), (a, b), (c, d), (u, v) in zip(curve[::3], curve[1::3], curve[2::3], curve[3::3], strict=False):
         yield (x + 3 * a + 3 * c + u) / 8, (y + 3 * b + 3 * d + v) / 8
         yield u, v
 
 
 def calmed(points: list[Point]) -> list[Point]:
-    """The points with no stretch swinging far beyond its ends, as Graphviz sometimes lets one do."""
+    """Return the points, with no stretch swinging far beyond its ends, as Graphviz sometimes lets one do."""
     calm = points[:1]
     for n in range(0, len(points) - 1, 3):
         (x0, y0), *controls, (x1, y1) = points[n : n + 4]
@@ -162,7 +162,7 @@ def calmed(points: list[Point]) -> list[Point]:
 
 
 def led_up(points: list[Point], start: float, end: float) -> list[Point]:
-    """The same, but straight to where Graphviz ended them.
+    """Return the points, but straight to where Graphviz ended them.
 
     That is the edge of a block, which saved tensors may make higher than the box they hang on: beside them
     nothing is in the way.
@@ -174,7 +174,7 @@ def led_up(points: list[Point], start: float, end: float) -> list[Point]:
 
 
 def _direct(points: list[Point], start: float, end: float) -> list[Point]:
-    """The points with their ends set to the levels `start` and `end`, and vertical there."""
+    """Return the points with their ends at the levels `start` and `end`, and vertical there."""
     (x0, y0), *middle, (x1, y1) = points
     room = min(_VERTICAL, (end - start) / 3)
     middle[0] = (x0, max(middle[0][1], y0 + room))
@@ -183,6 +183,6 @@ def _direct(points: list[Point], start: float, end: float) -> list[Point]:
 
 
 def _straight(start: Point, end: Point) -> list[Point]:
-    """A straight line's Bézier points but the last."""
+    """Return the Bézier points of a straight line, without the last."""
     (x, y), (u, v) = start, end
     return [(x + (u - x) * part, y + (v - y) * part) for part in (0, 1 / 3, 2 / 3)]

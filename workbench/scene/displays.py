@@ -18,7 +18,7 @@ _FILLS_IN_NOTEBOOKS = "workbench.widgets"
 
 
 def display_of(kind: type) -> Callable[..., Any] | None:
-    """What shows things of a class; None where the packages of the widgets are missing, or nobody is in a notebook."""
+    """Return the function that shows instances of a class; None without the widget packages or outside a notebook."""
     if "IPython" in sys.modules:
         with suppress(ImportError):
             import_module(_FILLS_IN_NOTEBOOKS)

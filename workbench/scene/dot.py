@@ -58,7 +58,7 @@ def question(
     sizes: tuple[Size, ...],
     depths: tuple[int, ...],
 ) -> Question:
-    """What to ask for a part with a heading so wide, and wires with labels of these sizes, of values so deep down."""
+    """Return the question to Graphviz for a part, given its heading's width, label sizes and values' depths."""
     blocks = {id: each for id, each in zip(inside, held, strict=True) if isinstance(each, Block)}
     regions = {id: each for id, each in zip(inside, held, strict=True) if isinstance(each, RegionOutline)}
     entries = list(dict.fromkeys(wire.value for wire in wires if wire.start is None))
@@ -96,7 +96,7 @@ def _most_meeting(arrows: Iterable[Arrow]) -> int:
 
 
 def _port_lines(entries: Sequence[str], exits: Sequence[str], number: dict[str, str]) -> list[str]:
-    """A row above all for the values that come in, and one below for those that leave; each gets a number."""
+    """Return a top row for the values that come in and a bottom row for those that leave, each numbered."""
     lines: list[str] = []
     port = f"label={table_of(cell(PORT, 1))}"
     for rank, start, values in (("min", "in", entries), ("max", "out", exits)):
@@ -110,7 +110,7 @@ def _port_lines(entries: Sequence[str], exits: Sequence[str], number: dict[str, 
 def _ends(
     arrow: Arrow, value: str, table: Tables, number: Mapping[str, str], of_block: Mapping[str, str]
 ) -> tuple[str, str]:
-    """The nodes, and the cells of their tables, between which an arrow leads."""
+    """Return the nodes, and the cells of their tables, that an arrow connects."""
     tail, head = (
         table.ports.get((end, way, value)) or f"{number[of_block[end]]}{table.cells.get(end, '')}"
         for end, way in ((arrow.source, "out"), (arrow.target, "in"))
@@ -125,7 +125,7 @@ def _edge_lines(
     spine: set[str],
     regions: Mapping[str, RegionOutline],
 ) -> list[str]:
-    """The arrows, each with the room of its label, in the order in which they are numbered."""
+    """Return the arrows, each with the room of its label, in the order of their numbers."""
     beside = _late(drawn, regions)
     lines: list[str] = []
     for key, arrow in enumerate(drawn):
@@ -139,7 +139,7 @@ def _edge_lines(
 
 
 def _spine(ends: Mapping[str, tuple[str, str]], depth: Mapping[str, int]) -> set[str]:
-    """The arrows on the main way through a part, which reads straight down: that of what came the longest way.
+    """Return the arrows on the main path through a part, which is drawn straight down: the longest path to a value.
 
     It begins where a value enters, if it can, and ends at what leaves, or at the lowest. `ends` are an arrow's blocks,
     and `depth` is how long the way to its value is.
@@ -167,7 +167,7 @@ def _spine(ends: Mapping[str, tuple[str, str]], depth: Mapping[str, int]) -> set
 
 
 def _late(drawn: Iterable[Arrow], regions: Mapping[str, RegionOutline]) -> set[str]:
-    """What uses both what a region makes and what stands there for it alone: that gets a row below the region."""
+    """Return the users of both a region and a box that only they use: they get a row below the region."""
     into: dict[str, set[str]] = {}
     out: dict[str, set[str]] = {}
     for arrow in drawn:

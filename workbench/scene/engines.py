@@ -58,7 +58,7 @@ class Placed:
 
 
 def placed(dot: str) -> Placed:
-    """What the first of the engines that is there makes of numbered nodes and edges.
+    """Return the layout that the first available engine makes of numbered nodes and edges.
 
     Errors: LayoutUnavailable.
     """
@@ -77,7 +77,7 @@ def placed(dot: str) -> Placed:
 
 
 def in_time(parts: Iterable[_Part]) -> Iterator[_Part]:
-    """The parts of a picture one by one, as long as laying them out takes no more than `MOST_SECONDS`."""
+    """Yield the parts of a picture one by one, as long as laying them out takes at most `MOST_SECONDS`."""
     end = monotonic() + MOST_SECONDS
     for part in parts:
         if monotonic() >= end:

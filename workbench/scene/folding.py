@@ -51,7 +51,7 @@ class Folding:
                 self.members.get(first or "", []).append(arrow.id)
 
     def seen(self, scene: Scene) -> Scene:
-        """A moment of the scene as it is seen."""
+        """Return a moment of the scene as a reader sees it."""
         if not self.groups:
             return scene
         boxes = {id: box for id, box in scene.boxes.items() if self.stands[id] == id}
@@ -168,7 +168,7 @@ def _by_rules(arrows: Sequence[Arrow]) -> dict[str, Any]:
 
 
 def _sum_of(moved: Sequence[Arrow], whole: bool, group: str) -> tuple[str, int, ArrowTone, float | None] | None:
-    """What is told of the sum of what these arrows brought, if it is known: of all that came, or of these alone.
+    """Return what is known of the sum of what these arrows brought: of all that came, or only of these.
 
     What another backward pass brought is in no sum, so that there are more arrows then than the sum is of.
     """

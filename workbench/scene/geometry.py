@@ -32,7 +32,7 @@ class Rectangle:
         return asdict(self)
 
     def moved(self, right: float, down: float = 0.0) -> Rectangle:
-        """The rectangle so much further right and down."""
+        """Return the rectangle moved right and down."""
         return Rectangle(round(self.x + right, 1), round(self.y + down, 1), self.w, self.h)
 
     def gap(self, other: Rectangle) -> float:

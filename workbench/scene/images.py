@@ -108,7 +108,7 @@ class Sheet:
 
 
 def sheet(storyboard: Storyboard, k: int | None = None) -> Sheet:
-    """The sheet of the picture after step k; what is told at its foot makes it as broad as that needs, and higher.
+    """Return the sheet of the picture after step k; text at its foot makes it wider and higher where needed.
 
     That is which part of a story is shown, and the legend.
     """
@@ -123,7 +123,7 @@ def sheet(storyboard: Storyboard, k: int | None = None) -> Sheet:
 
 
 def drawn(storyboard: Storyboard, k: int | None = None) -> list[ShapeGroup]:
-    """The groups of the picture after step k, in drawing order; what is not there yet is left out."""
+    """Return the groups of the picture after step k, in drawing order, without those that aren't there yet."""
     storyboard, k = storyboard.shown(k)
     scene, layout = storyboard.at(k), storyboard.layout
     there = [each for each in scene.boxes.values() if each.state != "future"]
@@ -161,7 +161,7 @@ def _arrow(arrow: Arrow, scene: Scene, layout: Layout) -> ShapeGroup:
 
 
 def _cut_mark(way: Route) -> list[Shape]:
-    """A gap in an arrow where its label stands, between two strokes across it."""
+    """Return a gap in an arrow for its label, between two strokes across it."""
     label, points = way.label, way.points
     found = [_at_part(points[at : at + 4], n / 8) for at in range(0, len(points) - 3, 3) for n in range(1, 8)]
     middle = label.x + label.w / 2, label.y + label.h / 2
@@ -176,7 +176,7 @@ def _cut_mark(way: Route) -> list[Shape]:
 
 
 def _at_part(piece: Sequence[Point], t: float) -> tuple[Point, Point]:
-    """The point of a Bézier curve at this part of it, and the direction there."""
+    """Return the point at fraction `t` of a Bézier curve, and the direction there."""
     s = 1 - t
 
     def joined(*parts: float) -> Point:
@@ -188,7 +188,7 @@ def _at_part(piece: Sequence[Point], t: float) -> tuple[Point, Point]:
 
 
 def _head(way: Route, climbing: bool, weight: int) -> str:
-    """A triangle at the arrow's upper or lower end, reaching over the gap between the line and the box."""
+    """Return a triangle at the arrow's upper or lower end, covering the gap between the line and the box."""
     points = way.points if climbing else way.points[::-1]
     (x, y), *rest = points
     # Two points may coincide, so the direction is towards the nearest one that does not.
@@ -235,7 +235,7 @@ def _box(box: Box, layout: Layout) -> ShapeGroup:
 
 
 def _placed(box: Box, place: Rectangle, shown: Mapping[str, Any], radius: float) -> list[Shape]:
-    """A box of a chart: its title in the middle of a small one, else at the upper left, and lines below."""
+    """Return the shapes of a chart's box: its title, centered in a small box, else at the upper left, above lines."""
     glows = box.state in ("running", "error") and box.kind != "line"  # lines of code stand close together
     shapes = [_rect("wb-glow", _grown(place, 4), radius + 4)] if glows else []
     shapes.append(_rect("wb-frame", place, radius))
@@ -366,7 +366,7 @@ _RIGHTWARD = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+")
 
 
 def to_svg(storyboard: Storyboard, k: int | None = None, theme: str | Theme = "light") -> str:
-    """The picture after step k (None: its own choice) as a standalone SVG document."""
+    """Return the picture after step k (None: its own choice) as a standalone SVG document."""
     theme, paper, (board, at) = theme_named(theme), sheet(storyboard, k), storyboard.shown(k)
     title, graph = storyboard.title or "Graph", graph_lines(board.at(at))
     said = [clean(board.steps[at].caption)] if at >= 0 else []
@@ -434,7 +434,7 @@ if hasattr(os, "register_at_fork"):  # so a fork waits until no other thread dra
 
 
 def to_png(storyboard: Storyboard, k: int | None = None, theme: str | Theme = "light", scale: float = 2) -> bytes:
-    """The picture after step k as a PNG image, `scale` pixels to the px of the theme."""
+    """Return the picture after step k as a PNG image, with `scale` pixels for each px of the theme."""
     theme, paper = theme_named(theme), sheet(storyboard, k)
     width, height = paper.width, paper.height
     scale = min(scale * theme.scale, _MOST_ACROSS / max(width, height), (_MOST_PIXELS / (width * height)) ** 0.5)
@@ -444,7 +444,7 @@ def to_png(storyboard: Storyboard, k: int | None = None, theme: str | Theme = "l
 def raster(
     storyboard: Storyboard, k: int | None, theme: Theme, scale: float, caption: Sequence[str] = (), rows: int = 0
 ) -> bytes:
-    """The picture as a PNG image of exactly this scale, above room for `rows` lines of a caption.
+    """Return the picture as a PNG image of exactly this scale, with room below for `rows` lines of a caption.
 
     It is drawn and compressed in bands: of a large picture the points take more room than all else.
     """
@@ -480,7 +480,7 @@ def raster(
 
 
 def to_pdf(storyboard: Storyboard, k: int | None = None, theme: str | Theme = "light") -> bytes:
-    """The picture after step k as a PDF of one page, as large as the picture."""
+    """Return the picture after step k as a PDF of one page, as large as the picture."""
     from matplotlib import rc_context  # pyright: ignore[reportUnknownVariableType]
     from matplotlib.backends.backend_pdf import FigureCanvasPdf
 
@@ -516,7 +516,7 @@ class _Page:
 
 
 def _page(storyboard: Storyboard, k: int | None, theme: Theme, caption: Sequence[str] = (), rows: int = 0) -> _Page:
-    """The picture, and under it a caption, or else its legend."""
+    """Return the picture with a caption below it, or else its legend."""
     layout, paper, style = storyboard.layout, sheet(storyboard, k), Stylesheet(flat_css(theme))
     left, width, height, legend = paper.left, paper.width, paper.height, paper.legend
     if rows:
@@ -647,7 +647,7 @@ _PATIENCE = 2  # seconds before a progress bar shows up
 
 
 def to_gif(storyboard: Storyboard, theme: str | Theme = "light") -> bytes:
-    """The steps as a GIF that plays over and over."""
+    """Return the steps as a GIF that plays in a loop."""
     from PIL import Image
 
     images = (Image.open(BytesIO(frame)).convert("RGB").quantize(128) for frame in _frames(storyboard, theme, ".gif"))
@@ -658,7 +658,7 @@ def to_gif(storyboard: Storyboard, theme: str | Theme = "light") -> bytes:
 
 
 def to_mp4(storyboard: Storyboard, theme: str | Theme = "light") -> bytes:
-    """The steps as an MP4, made by ffmpeg."""
+    """Return the steps as an MP4, made with ffmpeg."""
     program = shutil.which("ffmpeg")
     if program is None:
         raise RuntimeError(
@@ -691,7 +691,7 @@ def to_mp4(storyboard: Storyboard, theme: str | Theme = "light") -> bytes:
 
 
 def _frames(storyboard: Storyboard, theme: str | Theme, what: str) -> Iterator[bytes]:
-    """The picture after each step as a PNG image with its caption, all of one size; long work shows a progress bar."""
+    """Return the picture after each step as a PNG with caption, all of one size; long work shows a progress bar."""
     from tqdm import tqdm
 
     if sys.platform == "emscripten":

@@ -81,7 +81,7 @@ class LabelPlaces:
         self.tags = found if found.trouble <= self.tags.trouble else self.tags
 
     def _near(self, paths: dict[str, list[Point]], room: float = inf) -> Tags:
-        """The labels, moved to where their arrows really pass, unless something else is there.
+        """Move the labels to where their arrows really pass, unless something else is there.
 
         A label stands at the right of its arrow, or else at the left; at the left of the left one of twins. None makes
         all wider than there is `room`, if it has another place.

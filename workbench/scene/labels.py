@@ -37,7 +37,7 @@ _REORDERING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def clean(text: object, keep_lines: bool = False) -> str:
-    """The text without characters that break a file or reorder what is around them; one line unless asked."""
+    """Return the text without characters that break a file or reorder their surroundings; one line unless asked."""
     text = str(text)
     if text.isprintable():  # as most are
         return text
@@ -61,12 +61,12 @@ def _columns_of(character: str) -> int:
 
 
 def width_of(text: str) -> float:
-    """The px of a text in a chart, which so begins or ends where it is told."""
+    """Return the width in px of a chart's text."""
     return columns(clean(text)) * CHARACTER + 6
 
 
 def cut(text: str, room: int) -> str:
-    """The text, or as much of its beginning as fits into `room` columns with an ellipsis."""
+    """Return the text, or as much of its beginning as fits into `room` columns with an ellipsis."""
     if columns(text) <= room:
         return text
     kept: list[str] = []
@@ -80,7 +80,7 @@ def cut(text: str, room: int) -> str:
 
 
 def cut_inside(text: str, room: int) -> str:
-    """The text, or its beginning and a little more of its end with an ellipsis between, in `room` columns."""
+    """Return the text, or its beginning and a piece of its end around an ellipsis, in `room` columns."""
     if columns(text) <= room:
         return text
     end, used = len(text), 0
@@ -163,7 +163,7 @@ _ROOMS = {"saved": CHIP_COLUMNS, "group": GROUP_COLUMNS}  # columns of a line, b
 
 
 def box_fields(box: Box) -> dict[str, Any]:
-    """What of a box can change with a step, as drawn: texts fitted into the box, alt made if not given."""
+    """Return the fields of a box that can change with a step, as drawn: texts fitted, alt text made if missing."""
     room = {"saved": CHIP_COLUMNS, "region": HEADING_COLUMNS, "group": GROUP_TITLE_COLUMNS}.get(box.kind, TITLE_COLUMNS)
     title, more = clean(box.title), HEADING_COLUMNS if box.kind in PANELS else _ROOMS.get(box.kind, TEXT_COLUMNS)
     if box.place is not None:
@@ -181,7 +181,7 @@ def box_fields(box: Box) -> dict[str, Any]:
 
 
 def _cut_title(title: str, room: int) -> str:
-    """A title in so many columns; a loop's keeps the count of its rounds."""
+    """Return a title in `room` columns; a loop's title keeps its iteration count."""
     text, rounds = rounds_apart(title)
     return cut(text, room - columns(rounds)) + rounds
 
@@ -192,13 +192,13 @@ def rounds_said(count: int) -> str:
 
 
 def rounds_apart(title: str) -> tuple[str, str]:
-    """The words of a title without the count of a loop's rounds, and that count."""
+    """Return the words of a title without a loop's iteration count, and that count."""
     found = _ROUNDS.search(title)
     return (title, "") if found is None else (title[: found.start()], found[0])
 
 
 def arrow_fields(arrow: Arrow, scene: Scene) -> dict[str, Any]:
-    """What of an arrow can change with a step, as shown: its label fitted, its alt made if not given."""
+    """Return the fields of an arrow that can change with a step, as shown: label fitted, alt text made if missing."""
     return {
         "label": _fitted(arrow.label),
         "state": arrow.state,
@@ -213,12 +213,12 @@ def arrow_fields(arrow: Arrow, scene: Scene) -> dict[str, Any]:
 
 
 def _fitted(label: str) -> str:
-    """The label of an arrow, with what is too long for it left out of each line."""
+    """Return an arrow's label with each line shortened to what fits."""
     return "\n".join(cut(clean(line), LABEL_COLUMNS) for line in clean(label, keep_lines=True).splitlines())
 
 
 def state_words(box: Box) -> str:
-    """A box's state in words, empty where there is nothing to say."""
+    """Return a box's state in words; empty if there is nothing to say."""
     return _state_words(box.kind, box.state)
 
 
@@ -227,13 +227,13 @@ def _state_words(kind: str, state: str) -> str:
 
 
 def box_said(title: str, kind: str, note: str, lines: Iterable[str], state: str) -> str:
-    """A box in words."""
+    """Return a box in words."""
     said = [f"{title} ({KIND_WORDS[kind]})", note, *lines, _state_words(kind, state)]
     return "; ".join(part for part in said if part)
 
 
 def arrow_said(upper: str, lower: str, kind: str, label: str, note: str, state: str) -> str:
-    """An arrow in words, between two boxes of these titles."""
+    """Return an arrow in words, between two boxes with these titles."""
     said = WAYS[kind if kind in (*LOOSE, "cut") else state].format(upper=upper, lower=lower)
     more = "; ".join(filter(None, (label.replace("\n", ", "), note)))
     return f"{said}: {more}" if more and kind not in LOOSE else said
@@ -251,7 +251,7 @@ def _arrow_alt(arrow: Arrow, scene: Scene) -> str:
 
 
 def native(value: Any) -> Any:
-    """The value as JSON can hold it: texts cleaned, numbers that are not finite as words."""
+    """Return the value as JSON can hold it: texts cleaned, non-finite numbers as words."""
     if isinstance(value, str):
         return clean(value, keep_lines=True)
     if isinstance(value, float) and not math.isfinite(value):
@@ -297,7 +297,7 @@ _MOST_FOR_ARGUMENTS = 720  # px of it for all of them
 
 
 def largest(scene: Scene, steps: Sequence[StoryStep]) -> tuple[dict[str, Size], dict[str, Size]]:
-    """The size of every box and of every arrow's label, by id; (0, 0) for a label that is always empty.
+    """Return the largest size of every box and every arrow label, by id; (0, 0) for a label that is always empty.
 
     And by `in_group` that of the label where the arrow's target is hidden in a closed group.
     """
@@ -331,7 +331,7 @@ def in_group(arrow: str) -> str:
 
 
 def stands_behind(shown: Mapping[str, Any]) -> int:
-    """The columns of a saved tensor's name with its value behind it, if both fit into one line; else 0."""
+    """Return the columns of a saved tensor's name with its value after it, if both fit into one line; else 0."""
     lines = shown["lines"]
     together = columns(shown["title"]) + 2 + columns(lines[0]) if len(lines) == 1 else 0
     return together if together <= CHIP_COLUMNS else 0
@@ -346,7 +346,7 @@ def first_row(shown: Mapping[str, Any]) -> tuple[float, bool]:
 
 
 def label_size(label: str) -> Size:
-    """The size of an arrow's label; (0, 0) of an empty one."""
+    """Return the size of an arrow's label; (0, 0) if it is empty."""
     if not label:
         return 0.0, 0.0
     lines = label.split("\n")
@@ -354,7 +354,7 @@ def label_size(label: str) -> Size:
 
 
 def heading_size(title: str) -> Size:
-    """The size of the heading of what frames others."""
+    """Return the size of the heading of a box that frames others."""
     return _even(columns(title) * CHARACTER + 2 * _STRIP_PAD), STRIP
 
 
@@ -369,7 +369,7 @@ def _versions(things: dict[str, Any], changes: Iterable[dict[str, dict[str, Any]
 
 
 def larger(*sizes: Size) -> Size:
-    """The size that holds each of these."""
+    """Return the smallest size that holds each of these."""
     return max(width for width, _ in sizes), max(height for _, height in sizes)
 
 
@@ -413,7 +413,7 @@ _HALF = 4.0  # px: half a digit's height
 
 
 def plot_paths(plot: Plot, x: float = 0.0, y: float = 0.0) -> dict[str, Any]:
-    """The axes, the curve and the tangent as SVG paths, and the point where they touch, in a box with this corner.
+    """Return the axes, curve and tangent as SVG paths, and the point where they touch, in a box with this corner.
 
     A path is empty, and the point None, where there is none.
     """
@@ -426,7 +426,7 @@ def plot_paths(plot: Plot, x: float = 0.0, y: float = 0.0) -> dict[str, Any]:
 
 
 def plot_numbers(plot: Plot, x: float = 0.0, y: float = 0.0) -> list[tuple[float, float, str, str]]:
-    """The numbers at the frame's ends: x, y, the text, and whether x is its "start" or its "end"."""
+    """Return the numbers at the frame's ends: x, y, the text, and whether x is the text's "start" or "end"."""
     left, top, width, height = _AREA
     before, after, lowest, highest = map(clean, plot.ends)
     x, y = x + left, y + top
@@ -439,7 +439,7 @@ def plot_numbers(plot: Plot, x: float = 0.0, y: float = 0.0) -> list[tuple[float
 
 
 def plot_fields(plot: Plot) -> dict[str, Any]:
-    """A plot as the player gets it, which adds the place of its box."""
+    """Return a plot as the player gets it; the player adds the position of its box."""
     return plot_paths(plot) | {"numbers": plot_numbers(plot)}
 
 

@@ -38,7 +38,7 @@ class Layout:
 
 
 def laid_out(scene: Scene, boxes: dict[str, Size], labels: dict[str, Size]) -> Layout:
-    """The layout of the scene's boxes and arrow labels of these sizes, with values going down.
+    """Return the layout of the scene's boxes and arrow labels of these sizes, with values flowing down.
 
     Errors: LayoutUnavailable.
     """
@@ -81,7 +81,7 @@ def laid_out(scene: Scene, boxes: dict[str, Size], labels: dict[str, Size]) -> L
 def _in_picture(
     regions: Regions, layouts: Mapping[str | None, RegionLayout], corner: Point
 ) -> tuple[dict[str, Rectangle], dict[str | None, Point]]:
-    """The places of all boxes in the picture, and the upper left corners of its parts; the outermost has this one."""
+    """Return the places of all boxes in the picture, and the upper left corner of each of its parts."""
     places: dict[str, Rectangle] = {}
     corners: dict[str | None, Point] = {None: corner}
     for region in regions.order:
@@ -99,7 +99,7 @@ def _whole_ways(
     corners: Mapping[str | None, Point],
     boxes: Mapping[str, Size],
 ) -> dict[str, Route]:
-    """The ways of arrows through all parts, from their pieces in each."""
+    """Return the routes of arrows through all parts, from their pieces in each."""
     drawn = {id: {wire: way.moved(*corners[id]) for wire, way in layout.ways.items()} for id, layout in layouts.items()}
     standing = [place for id, place in places.items() if id not in layouts]
     standing += [replace(place, w=boxes[id][0], h=float(STRIP)) for id, place in places.items() if id in layouts]
@@ -111,7 +111,7 @@ def _whole_ways(
 
 
 def _beside(layout: Layout, story: Box, size: Size) -> Layout:
-    """The layout with a story beside all else: at the side and the height of the box that it refers to."""
+    """Return the layout with a story next to it: at the side and the height of the box that the story refers to."""
     (w, h), about = size, layout.boxes.get(story.refers or "")
     height = max(layout.height, h + 2 * MARGIN)
     down = (height - layout.height) / 2
@@ -142,7 +142,7 @@ def chart_layout(scene: Scene) -> Layout:
 
 
 def _strip(scene: Scene, boxes: dict[str, Size]) -> tuple[dict[str, Rectangle], float]:
-    """The places of the levels, side by side along the picture's upper edge, and how wide that is."""
+    """Return the places of the levels, side by side along the picture's upper edge, and their total width."""
     places: dict[str, Rectangle] = {}
     x = float(MARGIN)
     for box in scene.boxes.values():

@@ -193,7 +193,7 @@ _VALUES = {kind: attrgetter(*names) for kind, names in _FIELDS.items()}
 
 
 def with_changes(before: Thing, changes: Mapping[str, Any]) -> Thing:
-    """A copy with these fields changed, as `dataclasses.replace` makes it in several times the time."""
+    """Return a copy with these fields changed, several times as fast as `dataclasses.replace`."""
     kind = type(before)
     after = kind(*_VALUES[kind](before))
     for name, value in changes.items():
@@ -202,7 +202,7 @@ def with_changes(before: Thing, changes: Mapping[str, Any]) -> Thing:
 
 
 def changed(before: Box | Arrow, after: Box | Arrow) -> dict[str, Any]:
-    """The fields of `after` that differ from `before`, by name."""
+    """Return the fields of `after` that differ from `before`, by name."""
     if before is after:
         return {}
     return {
@@ -213,14 +213,14 @@ def changed(before: Box | Arrow, after: Box | Arrow) -> dict[str, Any]:
 
 
 def groups_of(scene: Scene) -> set[str]:
-    """The groups that hold something, and so can be opened."""
+    """Return the groups that hold something, and so can be opened."""
     return {
         box.region for box in scene.boxes.values() if box.region is not None and scene.boxes[box.region].kind in FOLDING
     }
 
 
 def paths(scene: Scene) -> dict[str, list[str]]:
-    """The groups and regions that each box lies in, the outermost first."""
+    """Return the groups and regions around each box, the outermost first."""
     # What hangs on a box or stands beside it lies where that does.
     home = {id: box.holder for id, box in scene.boxes.items() if box.holder is not None}
     for arrow in scene.arrows.values():

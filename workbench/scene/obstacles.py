@@ -57,7 +57,7 @@ class Obstacles:
         self._drawn: dict[str, Curve] = {}
 
     def way(self, id: str, ends: tuple[str, str], points: list[Point]) -> list[Point]:
-        """The simplest way of an arrow between the ends of these points."""
+        """Return the simplest route of an arrow between the ends of these points."""
         start, end = points[0], points[-1]
         before = self._turns.get(id)
         if end[1] - start[1] < 1 or (before and [before[0].at, before[-1].at] == [start, end]):
@@ -86,7 +86,7 @@ class Obstacles:
         return curve
 
     def around(self, id: str, ends: tuple[str, str], points: list[Point], tags: Sequence[Rectangle]) -> list[Point]:
-        """The simplest way of an arrow around these labels too, or these points where that has no room."""
+        """Return an arrow's simplest route around these labels too, or these points if there is no room for one."""
         walls = copy(self)
         walls._rects = np.concatenate([self._rects, [(tag.x, tag.y, tag.x + tag.w, tag.y + tag.h) for tag in tags]])
         beside = (-_BESIDE_TITLE, 0.0, _BESIDE_TITLE, 0.0)
@@ -98,7 +98,7 @@ class Obstacles:
         return points if on_curve(way, self._rects[numbers]).any() else way
 
     def past(self, ends: tuple[str, str], points: list[Point], label: Rectangle) -> list[Point] | None:
-        """A way by the room that is kept for its label, if that is no detour."""
+        """Return a route past the room reserved for its label, if that isn't a detour."""
         start, end = points[0], points[-1]
         numbers, _ = self._others(ends, start, end)
         top, foot = max(label.y - NEAR_LABEL, start[1] + 1), min(label.y + label.h + NEAR_LABEL, end[1] - 1)
@@ -110,7 +110,7 @@ class Obstacles:
         return None
 
     def lanes(self, ends: Mapping[str, tuple[str, str]]) -> dict[str, list[Point]]:
-        """The ways of those that would turn at the same corner of a box: of each value one, beside each other."""
+        """Return the routes of arrows that would turn at the same corner of a box: one for each value, side by side."""
         lane = self._lane_of_each(ends)
         moved: dict[str, list[Point]] = {}
         for id, turns in self._turns.items():
@@ -120,7 +120,7 @@ class Obstacles:
         return moved
 
     def _lane_of_each(self, ends: Mapping[str, tuple[str, str]]) -> dict[tuple[int, int, str], int]:
-        """The lane of each value at each corner where it turns: 0 is the nearest to the box.
+        """Return the lane of each value at each corner where it turns; 0 is nearest to the box.
 
         Those that come from furthest behind the box are the inner ones, so none crosses another there.
         """
@@ -138,7 +138,7 @@ class Obstacles:
         }
 
     def _set_aside(self, turns: Sequence[Turn], aside: Sequence[float], ends: tuple[str, str]) -> list[Point]:
-        """A way with each turn so far away from its corner, unless something is in its way then."""
+        """Return a route with each turn moved away from its corner, unless an obstacle is in the way then."""
         at = [turn.at for turn in turns]
         numbers, grown = self._others(ends, at[0], at[-1])
         for n, (turn, by) in enumerate(zip(turns, aside, strict=True)):
@@ -151,7 +151,7 @@ class Obstacles:
         return self._curve([replace(turn, at=spot) for turn, spot in zip(turns, at, strict=True)], numbers)
 
     def _others(self, ends: tuple[str, str], start: Point, end: Point) -> tuple[npt.NDArray[np.int_], Curve]:
-        """The numbers of what stands between an arrow's ends but the boxes there, and how near it may come to them."""
+        """Return the numbers of the obstacles between an arrow's ends, except these, and the distance to keep."""
         between = (self._grown[:, 1] < end[1]) & (start[1] < self._grown[:, 3])
         between[[self._number[each] for each in ends if each in self._number]] = False
         numbers = between.nonzero()[0]
@@ -167,7 +167,7 @@ class Obstacles:
         return smooth([turn.at for turn in turns], self._rects[boxes] + _SLIM)
 
     def _taut(self, start: Point, end: Point, numbers: npt.NDArray[np.int_], grown: Curve) -> list[Turn]:
-        """The shortest way around these obstacles, from corner to corner; straight if there is none."""
+        """Return the shortest route around these obstacles, from corner to corner; straight if there are none."""
         turns = _corners(start, end, numbers, grown)
         at = np.array([turn.at for turn in turns])
         # Each line of the way leads down: from a corner to one that comes later in their order.
@@ -193,7 +193,7 @@ def _corners(start: Point, end: Point, numbers: npt.NDArray[np.int_], grown: Cur
 
 
 def _shortest(length: Curve) -> list[int]:
-    """The numbers on the shortest way from the first to the last; the length is infinite where no line may lead.
+    """Return the numbers on the shortest path from the first to the last; lengths are infinite where no line may pass.
 
     As each line leads to a later one, the shortest way to one is known once those to all before it are.
     """

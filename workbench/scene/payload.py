@@ -12,7 +12,7 @@ from importlib.resources import files
 
 
 def _made(name: str) -> tuple[str, str]:
-    """The version of a file that was made for the browser, and its text."""
+    """Return the version and the text of a file built for the browser."""
     # Asking for the package workbench.widgets itself would import it, and Jupyter's widgets with it.
     text = files("workbench").joinpath("widgets", "static", name).read_text(encoding="utf-8")
     head, _, script = text.partition("\n")
@@ -21,13 +21,13 @@ def _made(name: str) -> tuple[str, str]:
 
 @cache
 def library() -> tuple[str, str]:
-    """The library's version, and a script that has it read once in a page."""
+    """Return the library's version, and a script that loads it once per page."""
     return _made("player.min.js")
 
 
 @cache
 def inline() -> str:
-    """What plays a picture in the notebook's page: a function, as text."""
+    """Return the function that plays a picture in the notebook's page, as text."""
     return _made("inline.min.js")[1]
 
 
@@ -37,5 +37,5 @@ def in_page(name: str) -> str:
 
 
 def compressed(text: str) -> str:
-    """A text as its compressed bytes in base64, for a script to unpack: nothing in it can end the script's element."""
+    """Return a text compressed and in base64, for a script to unpack: nothing in it can end the script element."""
     return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()

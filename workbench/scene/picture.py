@@ -130,7 +130,7 @@ try {{ storyboard = JSON.parse(held.type === "application/gzip" ? await unpacked
 
 
 def to_html(storyboard: Storyboard, theme: str | Theme | None = None) -> str:
-    """The storyboard as a page that holds everything it needs; it opens in the theme, or as its reader likes it."""
+    """Return the storyboard as a self-contained page; it opens in the theme, or in the reader's preference."""
     chosen = "auto" if theme is None else theme_named(theme).name
     kind, data = "application/json", embedded(storyboard)
     if len(data) > _LARGE:  # the steps of a long story are much alike
@@ -149,7 +149,7 @@ def to_html(storyboard: Storyboard, theme: str | Theme | None = None) -> str:
 
 
 def playing(storyboard: Storyboard) -> str:
-    """The picture as a notebook keeps it: an image, and a script that puts the player in its place.
+    """Return the picture as a notebook stores it: an image, and a script that replaces it with the player.
 
     Where no script may run, as in a notebook that nobody trusts, the image stays. All of it has at most the bytes that
     a notebook keeps of a picture, or of a film, and all but the image at least half of them: a story that is too long
@@ -169,7 +169,7 @@ def _cut_dict(storyboard: Storyboard, plan: Plan) -> dict[str, Any]:
 
 
 def _inside(storyboard: Storyboard, room: int) -> str:
-    """What boxes lead into, with all details or none, or only what is said where that has no room."""
+    """Return what boxes lead into: with all details, with none, or only in words, as there is room."""
     inside = storyboard.inside
     if inside is None:
         return ""
@@ -181,7 +181,7 @@ def _inside(storyboard: Storyboard, room: int) -> str:
 
 
 def _packed(storyboard: Storyboard, room: int) -> str:
-    """The storyboard as a picture's script has it; of one that is too long no inside of a group is laid out."""
+    """Return the storyboard as a picture's script stores it; if it is too long, no inside of a group is laid out."""
     flat = compressed(_as_json(storyboard.flat_dict()))
     if storyboard.has_rows or not storyboard.folding.groups or len(flat) > room:
         return flat
@@ -206,7 +206,7 @@ def _digest(text: str) -> str:
 
 
 def embedded(storyboard: Storyboard) -> str:
-    """The storyboard as JSON that no text in it can turn into markup."""
+    """Return the storyboard as JSON that no text in it can turn into markup."""
     return _as_json(storyboard.to_dict()).replace("<", "\\u003c")
 
 
@@ -215,7 +215,7 @@ def _as_json(told: dict[str, Any]) -> str:
 
 
 def img(storyboard: Storyboard, theme: str | Theme = "light") -> str:
-    """An `<img>` element with the picture in it; it survives where scripts and inline SVG are taken out."""
+    """Return an `<img>` element with the picture in it; it survives where scripts and inline SVG are removed."""
     data = base64.b64encode(to_svg(storyboard, theme=theme).encode()).decode()
     alt = escape(to_sentence(storyboard))
     return f'<img alt="{alt}" style="max-width:100%" src="data:image/svg+xml;base64,{data}">'
@@ -265,7 +265,7 @@ def save_as(
 
 
 def check_suffix(path: Path) -> str:
-    """The suffix that says which face is written, in small letters; a ValueError says which ones there are.
+    """Return the suffix that selects the format, in lower case; ValueError lists the formats.
 
     Errors: ModuleNotFoundError, with what to type, where the package that draws it is not installed.
     """

@@ -45,7 +45,7 @@ def drawn_region(
     sizes: tuple[Size, ...],
     depths: tuple[int, ...],
 ) -> RegionLayout:
-    """What `level_of` lays out: below a heading so wide, wires with labels of these sizes, of values so deep down."""
+    """Return what `level_of` lays out: the width of the heading, the wires' label sizes and each value's depth."""
     asked = question(heading, inside, held, wires, sizes, depths)
     found = placed(asked.dot)
     reading = _Reading(asked, found, past=False)
@@ -75,7 +75,7 @@ class _Reading:
         self._enter_from_above()
 
     def _at(self, point: Point) -> Point:
-        """A point of Graphviz's drawing in the part."""
+        """Return a point of Graphviz's drawing in the part's coordinates."""
         return point[0] + self._right, point[1] + self._down
 
     def _below_heading(self) -> tuple[float, float]:
@@ -126,7 +126,7 @@ class _Reading:
         return enters, leaves
 
     def _led(self) -> tuple[dict[str, Route], set[str]]:
-        """The way of each arrow, and those whose labels have no room."""
+        """Return the route of each arrow, and the arrows whose labels have no room."""
         asked = self._asked
         around = self._places | self._places_of_ports()
         fixed = {*asked.regions, *(around.keys() - self._places.keys())}
@@ -145,12 +145,12 @@ class _Reading:
         }
 
     def _titles(self) -> list[Rectangle]:
-        """The place of the heading, if there is one."""
+        """Return the place of the heading, if there is one."""
         heading = self._asked.heading
         return [] if heading is None else [Rectangle(0.0, 0.0, heading, float(STRIP))]
 
     def _splines(self, around: Mapping[str, Rectangle]) -> tuple[dict[str, list[Point]], dict[str, Rectangle]]:
-        """The spline of each arrow and the room kept for its label; of one that Graphviz was not told of, our own."""
+        """Return each arrow's spline and the room for its label; arrows not passed to Graphviz have our own spline."""
         asked, found = self._asked, self._found
         splines: dict[str, list[Point]] = {}
         labels: dict[str, Rectangle] = {}
@@ -229,7 +229,7 @@ class _Reading:
         return wanted
 
     def _want_fall(self, way: Route, levels: list[float], wanted: dict[float, float]) -> None:
-        """What a way wants of each row that it leads down to, for as much fall as it has to go sideways."""
+        """Add how far each row that a route leads down to must move, for a route that goes sideways to fall enough."""
         start, *knots = way.points[::3]
         for row, run in groupby(knots, lambda knot: min(bisect_left(levels, knot[1] - self._down), len(levels) - 1)):
             inside = [start, *run]
@@ -242,7 +242,7 @@ class _Reading:
 
 
 def _from_above(way: Route, standing: Walls, enters: dict[str, float], value: str) -> Route:
-    """The way, entering right above where it first turns, if that is near and nothing stands there."""
+    """Return the route, entering right above its first turn if that is near and nothing is there."""
     if len(way.points) == 4:
         return way
     (x, top), (_, down), (_, low), (turn, foot), (after, _), *_ = way.points
@@ -255,7 +255,7 @@ def _from_above(way: Route, standing: Walls, enters: dict[str, float], value: st
 
 
 def _loosened(found: Placed, wanted: Mapping[float, float]) -> Placed:
-    """The same with rows so much further down."""
+    """Return the layout with rows moved down by these distances."""
     rows = sorted(wanted)
     sums = [0.0, *accumulate(wanted[row] for row in rows)]
 

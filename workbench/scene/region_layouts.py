@@ -68,7 +68,7 @@ def region_layout(
 def _label_size(
     wire: Wire, arrows: list[str], labels: Mapping[str, Size], layouts: Mapping[Any, RegionLayout], scene: Scene
 ) -> Size:
-    """The size of the label of a piece: where its way leads on, the label is there."""
+    """Return the label size of a piece: zero if its route continues, because the label is further on."""
     if wire.end is None or wire.end in layouts:
         return 0.0, 0.0
     ids = [id if scene.arrows[id].target == wire.end else in_group(id) for id in arrows]
@@ -126,7 +126,7 @@ class RegionLayouts(Mapping[str | None, RegionLayout]):
         return standing == whole._standing(region) and all(self._open[id] is whole[id] for id in inner)
 
     def _standing(self, region: str | None) -> set[str]:
-        """What has a place in this region."""
+        """Return the boxes that are placed in this region."""
         inside = self._regions.inside[region]
         standing = {each for id in inside if id in self._blocks for each in self._blocks[id].ids}
         return standing | {id for id in inside if id in self._open}

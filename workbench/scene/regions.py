@@ -27,7 +27,7 @@ class Wire:
     arrow: str | None = None  # that ends here; where the way leads on through a region, it is that of all the value's
 
     def numbered(self, number: Mapping[str, str], own: int) -> Wire:
-        """The same with numbers for names."""
+        """Return the wire with numbers instead of names."""
         start, end = (None if id is None else number[id] for id in (self.start, self.end))
         return Wire(start, end, number[self.value], str(own))
 
@@ -54,12 +54,12 @@ class RegionLayout:
     exits: dict[str, float] = field(default_factory=dict)  # and leaves at the lower
 
     def numbered(self, number: Mapping[str, str]) -> RegionOutline:
-        """What it is to the part that it lies in, with numbers for names."""
+        """Return the region as the part around it sees it, with numbers instead of names."""
         entries, exits = (tuple([(number[id], x) for id, x in each.items()]) for each in (self.entries, self.exits))
         return RegionOutline(self.width, self.height, entries, exits)
 
     def to_dict(self) -> dict[str, Any]:
-        """The layout as JSON-native values: the corners of boxes, and of each piece its ends, value, arrow and way.
+        """Return the layout as JSON-native values: boxes' corners; the ends, value, arrow and route of each piece.
 
         A way's points are told in whole px, each from the one before it.
         """

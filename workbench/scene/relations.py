@@ -29,7 +29,7 @@ _LOOKED_AT = 24  # steps between the points of a line that are looked at
 def related(
     scene: Scene, places: Mapping[str, Rectangle], labels: Sequence[Rectangle], width: float
 ) -> dict[str, Route]:
-    """The way of every arrow of the kind "same", with the boxes and labels as they stand."""
+    """Return the route of every arrow of the kind "same", with the boxes and labels where they are."""
     lines = [arrow for arrow in scene.arrows.values() if arrow.kind == "same"]
     stacks: dict[str, list[Rectangle]] = {}  # what hangs on one box
     for box in scene.boxes.values():
@@ -82,7 +82,7 @@ def _ends(place: Rectangle, way: int) -> list[_End]:
 
 
 def _between(start: Rectangle, stack: list[Rectangle], stacks: Mapping[str, list[Rectangle]]) -> list[Rectangle]:
-    """What hangs on boxes between the one where a line begins and the stack where it ends."""
+    """Return the boxes attached between the one where a line begins and the stack where it ends."""
     found = [place for each in stacks.values() for place in each if start.y + start.h < place.y < stack[0].y]
     return found if len(found) <= _FEW_BETWEEN else []
 

@@ -35,7 +35,7 @@ def routed(
     led: bool = True,
     past: bool = True,
 ) -> tuple[dict[str, Route], set[str]]:
-    """The way of every arrow, and which of them have no room for their label.
+    """Return the route of every arrow, and the arrows without room for their label.
 
     Those that are `led` take the simplest way that has room, and if they may lead `past` the room that is kept for
     their label, do so where it has none else; then around labels of others that still have none; others take the
@@ -76,7 +76,7 @@ def routed(
 
 
 def _joining(scene: Scene) -> dict[tuple[str, str], list[str]]:
-    """The arrows that join the same boxes, as two do for x * x: they can go side by side."""
+    """Return the arrows that join the same boxes, as two do for x * x; they can run side by side."""
     joining: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for arrow in scene.arrows.values():
         joining[arrow.source, arrow.target].append(arrow.id)

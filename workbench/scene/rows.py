@@ -24,7 +24,7 @@ _FEWER_ROUNDS = "nslimit=0.1, nslimit1=0.1, mclimit=0.1"
 
 
 def thinned(arrows: Sequence[Arrow], blocks: Mapping[str, str], labels: Mapping[str, Size]) -> tuple[list[Arrow], str]:
-    """The arrows that decide where blocks stand, and with what settings: all of them, unless there are too many.
+    """Return the arrows that decide where blocks are, with their settings: all of them, unless there are too many.
 
     `blocks` has the block of each box. Of very many arrows those into the row just below stay, the shortest of each
     box, and other short ones.
@@ -57,7 +57,7 @@ def thinned(arrows: Sequence[Arrow], blocks: Mapping[str, str], labels: Mapping[
 
 
 def rows(ends: Iterable[tuple[str, str]]) -> dict[str, int]:
-    """The row of each block, about as Graphviz finds it: below all that lead to it, no higher than it need be."""
+    """Return each block's row, about as Graphviz finds it: below all that lead to it, and no higher than needed."""
     below, above = _neighbours(ends)
     row = _fallen(below, above)
     for block in reversed(row):
@@ -72,7 +72,7 @@ def depths(ends: Iterable[tuple[str, str]]) -> dict[str, int]:
 
 
 def _neighbours(ends: Iterable[tuple[str, str]]) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """The blocks that each block leads to, and those that lead to it."""
+    """Return the blocks that each block leads to, and those that lead to it."""
     below: dict[str, list[str]] = defaultdict(list)
     above: dict[str, list[str]] = defaultdict(list)
     for start, to in ends:
@@ -82,7 +82,7 @@ def _neighbours(ends: Iterable[tuple[str, str]]) -> tuple[dict[str, list[str]], 
 
 
 def _fallen(below: dict[str, list[str]], above: dict[str, list[str]]) -> dict[str, int]:
-    """The first row of each block that is below all that lead to it, each block after those."""
+    """Return the first row of each block that is below all its predecessors, each block after those."""
     blocks = dict.fromkeys([*below, *above])
     waiting = {block: len(above[block]) for block in blocks}
     row = dict.fromkeys(blocks, 0)

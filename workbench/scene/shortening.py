@@ -40,7 +40,7 @@ class Plan:
 
 
 def shortened(board: Storyboard, tell: Callable[[Storyboard], str], room: int) -> str | None:
-    """The storyboard as `tell` tells it, or as much of it as there is room for; None if not even its ends fit."""
+    """Return as much of the storyboard as `tell` has room for; None if not even its ends fit."""
     plans = _plans(board)
 
     @cache
@@ -129,7 +129,7 @@ class _Cutting:
         return step
 
     def _gap(self, run: range) -> str:
-        """What is left out: whole parts of a film, or steps."""
+        """Return what is left out: whole parts of an animation, or steps."""
         hidden = len(self._hidden)
         begun = [chapter for old in run if (chapter := self._board.steps[old].chapter)]
         which = f"{begun[0][:1].upper()}{begun[0][1:]}" if begun else f"Steps {run[0] + 1:,} to {run[-1] + 1:,} are"
@@ -139,13 +139,13 @@ class _Cutting:
         return f"{which} left out to keep the notebook small{more}: {HOW}."
 
     def _begun(self, run: range) -> str:
-        """The part of a film that begins in these steps, if there is more of it after them."""
+        """Return the part of an animation that begins in these steps, if it goes on after them."""
         after = self._board.steps[run[-1] + 1 : run[-1] + 2]
         begun = [chapter for old in run if (chapter := self._board.steps[old].chapter)]
         return begun[-1] if begun and after and not after[0].chapter else ""
 
     def _fields(self, fields: dict[str, Any], owner: str) -> dict[str, Any]:
-        """The fields of a box, as they are now."""
+        """Return the fields of a box as they are now."""
         kept = dict(fields)
         if not self._plan.details:
             kept |= {"details": (_NO_DETAILS,)} if kept.get("details") else {}
@@ -159,7 +159,7 @@ class _Cutting:
         return kept
 
     def _detail(self, detail: Detail) -> Detail:
-        """A section of what a click shows, as it is now."""
+        """Return a section of a box's details as it is now."""
         key = id(detail)
         if key not in self._details:
             self._details[key] = _detail(detail, self._plan.details)
@@ -171,7 +171,7 @@ _NO_DETAILS = Detail("Details", "text", LEFT_OUT)
 
 
 def _detail(detail: Detail, longest: float) -> Detail:
-    """A section of what a click shows; what is too long is left out, and says so."""
+    """Return a section of a box's details; what is too long is left out, with a note."""
     if detail.kind != "value":
         return detail if len(str(detail.body)) <= longest else Detail(detail.heading, "text", LEFT_OUT)
     body = detail.body
@@ -179,7 +179,7 @@ def _detail(detail: Detail, longest: float) -> Detail:
 
 
 def _runs(board: Storyboard, ends: float) -> list[range]:
-    """The steps that are kept, and between them those that are left out as one."""
+    """Return the steps to keep, and between them the ranges that are left out as one."""
     count = len(board.steps)
     near = int(min(ends, count))
     around = range(max(0, board.start - near // 2), min(count, board.start + near // 2 + 1))
@@ -191,7 +191,7 @@ def _runs(board: Storyboard, ends: float) -> list[range]:
 
 
 def _crowd(board: Storyboard, runs: Iterable[range]) -> set[str]:
-    """The boxes that come in steps which are left out, of which nothing is told later.
+    """Return the boxes that appear in omitted steps and aren't mentioned later.
 
     Where it opens they are not there, or what they stand for is gone: that of all rounds but the last, say.
     """
@@ -213,7 +213,7 @@ def _crowd(board: Storyboard, runs: Iterable[range]) -> set[str]:
 
 
 def shut(board: Storyboard, groups: Collection[str]) -> Storyboard:
-    """The storyboard without what is in these groups, which are closed in it: each is one box that does not open."""
+    """Return the storyboard with these groups closed for good: each is one box that doesn't open."""
     folding = Folding(board.scene, board.folding.groups.difference(groups))
     members = {id: one for one, several in folding.members.items() for id in several}
     now = Scene(board.title, dict(board.scene.boxes), dict(board.scene.arrows))

@@ -57,7 +57,7 @@ class PictureInside:
         return self._made[0]
 
     def to_dict(self, tell: Callable[[Storyboard], dict[str, Any]] | None) -> dict[str, Any]:
-        """It as JSON-native values, its story as `tell` tells it: left out if that is None, or nothing lays it out."""
+        """Return the storyboard as JSON-native values, with its story as `tell` gives it, if anything lays it out."""
         told: dict[str, Any] = {"leads": {}, "missing": self._missing}
         if tell is not None and self.story is not None:
             with suppress(LayoutUnavailable):
@@ -130,7 +130,7 @@ class Storyboard:
         return Folding(self.scene, self.opened)
 
     def with_open(self, opened: Collection[str]) -> Storyboard:
-        """The same picture with these groups open at first."""
+        """Return the same picture with these groups open at first."""
         self.sizes  # noqa: B018  (found once for all of them)
         other = copy(self)
         other.opened, other._layout = frozenset(opened), None
@@ -138,7 +138,7 @@ class Storyboard:
         return other
 
     def with_order(self, order: Sequence[Collection[str]]) -> Storyboard:
-        """The same picture, of which a page knows in what order its groups open."""
+        """Return the same picture with the order in which its groups open on a page."""
         made = copy(self)
         made.order = [frozenset(part) for part in order]
         return made
@@ -159,7 +159,7 @@ class Storyboard:
         return self._still if isinstance(self._still, int) else self.start
 
     def shown(self, k: int | None = None) -> tuple[Storyboard, int]:
-        """The picture of step k and its number there; None is what is shown where nothing plays."""
+        """Return the picture of step k and its number there; None selects what a still shows."""
         if k is None and isinstance(self._still, Storyboard):
             return self._still.shown()
         if k is not None and not isinstance(k, Integral):
@@ -167,7 +167,7 @@ class Storyboard:
         return self, self.still if k is None else k
 
     def chapter(self, k: int | None = None) -> str:
-        """The title of the part that step k is in; empty if the story has no parts."""
+        """Return the title of the part that step k is in; empty if the story has no parts."""
         board, k = self.shown(k)
         return next((step.chapter for step in reversed(board.steps[: k + 1]) if step.chapter), "")
 
@@ -192,7 +192,7 @@ class Storyboard:
         return bool(self.folding.groups) and is_chart(self.scene)
 
     def _label_size(self, labels: Mapping[str, Size], id: str, hidden: bool) -> Size:
-        """The size that holds the largest label of an arrow that is seen, whose own target may be hidden in a group."""
+        """Return the size of the largest label of a visible arrow, whose own target may be hidden in a group."""
         members = self.folding.members.get(id, [id])
         largest = larger(*[labels[in_group(each) if hidden else each] for each in members])
         if not self.folding.has_several(self.scene, id):
@@ -232,7 +232,7 @@ class Storyboard:
         )
 
     def at(self, k: int | None = None) -> Scene:
-        """The scene as it is seen after steps 0 to k; -1 is before anything, None is what a still picture shows."""
+        """Return the visible scene after steps 0 to k; -1 is before all steps, None is what a still picture shows."""
         board, k = self.shown(k)
         if board is not self:
             return board.at(k)
@@ -247,7 +247,7 @@ class Storyboard:
         return Scene(self.title, dict(self.scene.boxes), dict(self.scene.arrows))
 
     def to_dict(self) -> dict[str, Any]:
-        """The storyboard as JSON-native values, placed and with its texts fitted, as the player gets it."""
+        """Return the storyboard as JSON-native values, laid out and with its texts fitted, as the player gets it."""
         story = self.flat_dict() | (
             {"levels": self.layouts_dict()} if self.folding.groups and not self.has_rows else {}
         )
@@ -255,15 +255,15 @@ class Storyboard:
         return story if inside is None else story | {"within": inside}
 
     def inside_dict(self) -> dict[str, Any] | None:
-        """What `to_dict` tells of the picture that boxes lead into."""
+        """Return the part of `to_dict` about the picture that boxes lead into."""
         return None if self.inside is None else self.inside.to_dict(Storyboard.to_dict)
 
     def layouts_dict(self) -> dict[str, Any]:
-        """What `to_dict` tells of the inside of groups."""
+        """Return the part of `to_dict` about the inside of groups."""
         return {region or "": layout.to_dict() for region, layout in self.layouts.items()}
 
     def flat_dict(self) -> dict[str, Any]:
-        """What `to_dict` tells without the inside of groups."""
+        """Return `to_dict` without the inside of groups."""
         # A page closes the rows of a chart, so that it is told where they stand when all are open.
         layout = chart_layout(self.scene) if self.has_rows else self.layout
         scene, details = self._copy(), _Details()
@@ -361,7 +361,7 @@ def _curves(curves: Curves, steps: Iterable[StoryStep]) -> dict[str, Any]:
 def stops(
     steps: Sequence[StoryStep], folding: Folding, runs: Mapping[str, Sequence[tuple[int, int, str]]]
 ) -> list[tuple[int, int, str]]:
-    """The steps as they are seen: the first and the last of those that are one, in one closed group, and the words."""
+    """Return the steps as a reader sees them: the first and last of those in one closed group, and the words."""
     captions = {(group, first, last): caption for group, several in runs.items() for first, last, caption in several}
     stops: list[tuple[int, int, str]] = []
     last = None
@@ -385,7 +385,7 @@ class _Details:
         self._known: dict[int, int] = {}  # by identity: the storyboard keeps them all
 
     def numbers(self, box: Box) -> list[int]:
-        """The numbers of a box's sections."""
+        """Return the numbers of a box's sections."""
         return [self._number(each) for each in box.details]
 
     def _number(self, detail: Detail) -> int:
@@ -408,7 +408,7 @@ def _apply(scene: Scene, step: StoryStep) -> None:
 
 
 def _changes(shown: dict[str, dict[str, Any]], now: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The fields that differ from what was shown, which is brought up to date."""
+    """Return the fields that differ from what is shown, and update what is shown."""
     changes: dict[str, dict[str, Any]] = {}
     for id, fields in now.items():
         if different := {name: value for name, value in fields.items() if shown[id].get(name) != value}:

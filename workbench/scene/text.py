@@ -37,7 +37,7 @@ _FEW_NUMBERS = 4  # told at each end of more
 
 
 def to_text(storyboard: Storyboard) -> str:
-    """The title, the legend, the graph from its outputs to its leaves as a still shows it, and what every step does."""
+    """Return the title, the legend, the graph from outputs to leaves as a still shows it, and each step's caption."""
     lines = [each for each in (storyboard.title, storyboard.legend) if each]
     lines += _opening_lines(storyboard)
     if len(storyboard.steps) > 1:
@@ -46,7 +46,7 @@ def to_text(storyboard: Storyboard) -> str:
 
 
 def _curve_lines(curves: Curves | None) -> list[str]:
-    """The numbers of each curve on one line, as far as it has room, and which is the least of many."""
+    """Return each curve's numbers on one line, as far as there is room, and the minimum if there are many."""
     lines: list[str] = []
     for name, numbers in curves.numbers.items() if curves is not None else ():
         shown = ["none" if each is None else f"{each:.4g}" for each in numbers]
@@ -60,13 +60,13 @@ def _curve_lines(curves: Curves | None) -> list[str]:
 
 
 def to_sentence(storyboard: Storyboard) -> str:
-    """The title and the graph as one running text: what is read aloud in place of an image."""
+    """Return the title and the graph as continuous text, to be read aloud instead of an image."""
     graph = "; ".join(line.strip("│├└─╌ ") for line in _opening_lines(storyboard))
     return cut(f"{storyboard.title}: {graph}" if storyboard.title else graph, _LONGEST_SENTENCE)
 
 
 def _opening_lines(storyboard: Storyboard) -> list[str]:
-    """The graph as a still picture shows it; of one that stays empty, why."""
+    """Return the graph as a still picture shows it; if it stays empty, say why."""
     board, k = storyboard.shown()
     if not board.scene.boxes and board.steps:
         return [clean(board.steps[k].caption)]
@@ -74,7 +74,7 @@ def _opening_lines(storyboard: Storyboard) -> list[str]:
 
 
 def graph_lines(scene: Scene) -> list[str]:
-    """The graph as a tree: the outputs first, and under each box what it was made from, in order."""
+    """Return the graph as a tree: outputs first, and under each box what it was made from, in order."""
     there = {id: box for id, box in scene.boxes.items() if box.state != "future"}
     if any(box.place for box in scene.boxes.values()):
         return chart_lines(there.values())
@@ -91,7 +91,7 @@ def graph_lines(scene: Scene) -> list[str]:
 
 
 def _panel_lines(panel: Box) -> list[str]:
-    """What a panel says, below its title."""
+    """Return a panel's text, below its title."""
     note = textwrap.wrap(clean(panel.note), _WIDEST - 2)
     return [_line(f"{panel.title}:"), *[_line(f"  {line}") for line in (*note, *panel.lines)]]
 
@@ -158,7 +158,7 @@ def _region_lines(scene: Scene, there: Mapping[str, Box], standing: Sequence[Box
 
 
 def chart_lines(boxes: Iterable[Box]) -> list[str]:
-    """A chart's boxes one a line, as far as they say something; the numbers of a heat map are its heading's to tell."""
+    """Return a chart's boxes one per line, if they have text; a heat map's heading gives its numbers."""
     shown = [box for box in boxes if box.kind not in UNTOLD and (box.title or box.alt)]
     words = [": ".join(filter(None, (box.alt or box.title, "" if box.alt else ", ".join(box.lines)))) for box in shown]
     alike = [(line, len([*same])) for line, same in groupby(words)]
@@ -221,12 +221,12 @@ _TONES = {
 
 
 def to_dot(storyboard: Storyboard, k: int | None = None, theme: str | Theme = "light") -> str:
-    """The picture after step k as DOT source."""
+    """Return the picture after step k as DOT source."""
     return to_digraph(storyboard, k, theme).source
 
 
 def to_digraph(storyboard: Storyboard, k: int | None = None, theme: str | Theme = "light") -> graphviz.Digraph:
-    """The picture after step k as a `graphviz.Digraph`, to be changed or rendered further."""
+    """Return the picture after step k as a `graphviz.Digraph`, to change or render further."""
     import graphviz  # pyright: ignore[reportMissingTypeStubs]
 
     theme, scene = theme_named(theme), storyboard.at(k)
@@ -264,7 +264,7 @@ class _Cluster:
 
 
 def _clusters(there: Iterable[Box], all_boxes: Mapping[str, Box]) -> _Cluster:
-    """The boxes in the regions they stand in, which lie in each other; so many deep Graphviz draws."""
+    """Return the boxes in their nested regions, as deep as Graphviz draws them."""
     whole = _Cluster()
     homes: dict[str, _Cluster] = {}
     around = paths(Scene("", dict(all_boxes)))
@@ -288,7 +288,7 @@ def _write_cluster(
     colours: Mapping[str, str],
     numbers: Iterator[int],
 ) -> None:
-    """The boxes, each with what hangs on it, and the parts within: a box of a cluster is put on a rank only there."""
+    """Write the boxes with their attachments, and the parts inside; Graphviz ranks boxes of a cluster only there."""
     for holder, boxes in cluster.boxes.items():
         for box in boxes:
             graph.node(names[box.id], **_box_attributes(box, colours))
@@ -353,7 +353,7 @@ def _arrow_attributes(arrow: Arrow, colours: Mapping[str, str]) -> dict[str, str
 
 
 def _dot_label(lines: list[str]) -> str:
-    """The lines as a label that Graphviz shows as they are: no HTML, escape or entity of theirs is read."""
+    """Return the lines as a label that Graphviz shows as they are: it reads no HTML, escape or entity in them."""
     import graphviz  # pyright: ignore[reportMissingTypeStubs]
 
     plain = [graphviz.escape(re.sub(r"&(?=#?\w+;)", "&amp;", line)) for line in lines]
@@ -370,7 +370,7 @@ _DASHED = "stroke-dasharray:4 3"
 
 
 def to_mermaid(storyboard: Storyboard, k: int | None = None, theme: str | Theme = "light") -> str:
-    """The picture after step k as Mermaid source; of a chart, what its boxes say, one below the other."""
+    """Return the picture after step k as Mermaid source; for a chart, the texts of its boxes, one below the other."""
     scene, theme = storyboard.at(k), theme_named(theme)
     chart = any(box.place for box in scene.boxes.values())
     there = [box for box in scene.boxes.values() if box.state != "future" and box.kind not in AROUND]
@@ -410,7 +410,7 @@ def _mermaid_box(box: Box) -> str:
 
 
 def _mermaid_link(arrow: Arrow, scene: Scene) -> str:
-    """The line of an arrow, which always points down, with its label; a gradient climbs it, as its words say."""
+    """Return an arrow's line with its label; it always points down, and the label says if a gradient climbs it."""
     climbed = arrow.state in ("flowing", "done")
     data = arrow.kind in ("constant", "cut")
     line = "-.-" if arrow.kind in LOOSE else "-.->" if data else "==>" if climbed else "-->"
@@ -441,7 +441,7 @@ def _mermaid_classes(there: list[Box], names: dict[str, str], theme: Theme) -> l
 
 
 def _mermaid_text(lines: list[str]) -> str:
-    """The lines as a quoted label: all but letters, digits and a few signs as numbers, so that none means anything."""
+    """Return the lines as a quoted label; all but letters, digits and a few signs are numbers, so none is markup."""
     return (
         '"' + "<br/>".join(re.sub(r"[^\w .,+=-]|_", lambda found: f"#{ord(found[0])};", line) for line in lines) + '"'
     )

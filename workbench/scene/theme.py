@@ -319,7 +319,7 @@ THEMES: Mapping[str, Theme] = MappingProxyType({theme.name: theme for theme in (
 
 
 def theme_named(theme: str | Theme) -> Theme:
-    """The theme of this name; a theme is its own answer."""
+    """Return the theme of this name; a theme returns itself."""
     if isinstance(theme, Theme):
         return theme
     if theme not in THEMES:
@@ -328,18 +328,18 @@ def theme_named(theme: str | Theme) -> Theme:
 
 
 def css_variables(theme: str | Theme = "light") -> str:
-    """The theme as CSS declarations, to stand inside a rule: `--wb-function-fill: #0069a6; …`."""
+    """Return the theme as CSS declarations, to put inside a rule: `--wb-function-fill: #0069a6; …`."""
     return " ".join(f"--wb-{name}: {value};" for name, value in theme_named(theme).values.items())
 
 
 @cache
 def picture_css() -> str:
-    """The rules all drawings share: which part of a box or arrow takes which role's colour and width."""
+    """Return the rules that all drawings share: which part of a box or arrow takes which role's color and width."""
     return files("workbench.scene").joinpath("static/picture.css").read_text(encoding="utf-8")
 
 
 def live_css(root: str) -> str:
-    """The themes' values on elements matching `root` of a live page: light, or dark where the reader wants it.
+    """Return the themes' values for elements matching `root` on a live page: light, or dark where the reader wants it.
 
     JupyterLab's own theme wins over the system's, because a light notebook may stand on a dark desktop; what the reader
     chooses in a player (`data-wb-theme` on it or around it) wins over both, and paper over all.
@@ -370,7 +370,7 @@ def _bare_css() -> str:
 
 
 def flat_css(theme: Theme) -> str:
-    """The stylesheet with the theme's values in place of its variables, which not every SVG program knows."""
+    """Return the stylesheet with the theme's values instead of variables, which some SVG programs don't know."""
     values = theme.values
     return re.sub(r"var\(--wb-([\w-]+)\)", lambda found: values[found[1]], _bare_css())
 
@@ -399,7 +399,7 @@ class Stylesheet:
         self._seen: dict[tuple[str, str], dict[str, str]] = {}
 
     def of(self, group: str, role: str) -> dict[str, str]:
-        """The declarations that apply to a shape of this class in a group of these classes."""
+        """Return the declarations that apply to a shape of this class in a group of these classes."""
         if (group, role) not in self._seen:
             chain = (frozenset(["wb-picture"]), frozenset(group.split()), frozenset([role]))
             won: dict[str, str] = {}

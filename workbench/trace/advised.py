@@ -233,7 +233,7 @@ def hook_refused(events: Sequence[Record], failed: Failed) -> tuple[str, SourceL
 
 
 def forward_advice(words: str, tensor: str) -> tuple[str, str] | None:
-    """What an error of these words means that came before any backward, and what to do; None where nobody knows."""
+    """Return what an error message raised before any backward pass means, and what to do; None if that is unknown."""
     found = known_error(words)
     if found is None or found.phase != "forward":
         return None

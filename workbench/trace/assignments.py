@@ -20,7 +20,7 @@ _ASSIGNED = 200  # assignments that are kept
 
 
 def assignments(frame: FrameType, names: Collection[str]) -> tuple[tuple[str, str], ...]:
-    """What the file or the notebook of a frame, and its function, assign to variables of these names, in order."""
+    """Return what a frame's file or notebook, and its function, assign to variables of these names, in order."""
     code, cells = frame.f_code, cast("Any", frame.f_globals.get("In"))
     if cells.__class__ is list:
         texts = [_without_magic(cell) for cell in cells[-_CELLS:]]
@@ -34,14 +34,14 @@ def assignments(frame: FrameType, names: Collection[str]) -> tuple[tuple[str, st
 
 
 def loops_of(cells: Collection[Any]) -> set[str]:
-    """The variables of loops in the cells of a notebook that ran before, unless a cell assigns them too."""
+    """Return the loop variables in a notebook's earlier cells, except those that a cell assigns too."""
     found = [_looped(_without_magic(cell)) for cell in cells]
     return {name for looped, _ in found for name in looped} - {name for _, assigned in found for name in assigned}
 
 
 @lru_cache(1_000)
 def _looped(text: str) -> tuple[frozenset[str], frozenset[str]]:
-    """The variables that the `for` loops of a cell set, and those that it assigns."""
+    """Return the variables that a cell's `for` loops set, and those that it assigns."""
     nodes = [*ast.walk(parsed(text) or ast.Module([], []))]
     looped = [name for node in nodes if isinstance(node, ast.For | ast.AsyncFor) for name in for_variables(node)]
     targets = [target for node in nodes if isinstance(node, ast.Assign) for target in node.targets]
@@ -54,7 +54,7 @@ def _without_magic(cell: Any) -> str:
 
 @lru_cache(1_000)
 def _assigned(text: str, in_function: bool) -> tuple[tuple[str, str], ...]:
-    """The variables that a piece of source assigns outside of functions, or its function does, each with the text."""
+    """Return the variables that source code assigns outside functions, or inside its function, each with the text."""
     tree = parsed(text)
     todo: list[ast.AST] = [*tree.body] if tree is not None else []
     if in_function:
@@ -85,7 +85,7 @@ def sides_of(text: str) -> tuple[str, ...]:
 
 @lru_cache(10_000)
 def taken_of(text: str, variable: str) -> str:
-    """The one operand of an expression that is a part or another shape of a variable: `x[t]` in `x[t] @ w`; or ""."""
+    """Return the one operand of an expression that is a part or reshape of a variable: `x[t]` in `x[t] @ w`; or ""."""
     tree = parsed(text)
     whole = tree.body[0].value if tree is not None and tree.body and isinstance(tree.body[0], ast.Expr) else None
     operands: list[ast.expr] = []

@@ -137,7 +137,7 @@ class Inside(Record):
         return True
 
     def apply(self, frame: Frame) -> None:
-        """The graph stays as it is."""
+        """Leave the graph as it is."""
 
 
 @kind_of_event
@@ -161,7 +161,7 @@ class MethodCalled(Inside):
     def read(
         cls, at: Reading, call: int, function: str, method: str, ctx: int | None, node: int | None, code: CodeType
     ) -> MethodCalled:
-        """The record, with the source of the method."""
+        """Return the record, with the method's source."""
         try:
             lines, first = source_lines(code)
         except OSError:  # typed at a prompt, or made by exec
@@ -206,16 +206,16 @@ class LevelLeft(Building):
     level: Known
 
     def apply(self, frame: Frame) -> None:
-        """It is no longer in force."""
+        """Remove it from those in force."""
         frame.leave(self.level)
 
     def sentence(self, frame: Frame) -> str:
-        """That it is over."""
+        """Say that it has ended."""
         return f"{frame.levels[self.level].title} ends"
 
 
 def outputs_of(event: Record) -> tuple[str, ...]:
-    """The results that an operation without a node gave, or got tangents for."""
+    """Return the results of an operation without a node, or those that it gave tangents to."""
     if isinstance(event, OperationRan):
         return event.outputs
     return tuple(output.tensor for output in event.outputs) if isinstance(event, TangentPushed) else ()

@@ -116,7 +116,7 @@ def _title(part: Part) -> str:
 
 
 def _films(events: Sequence[Record]) -> dict[int, tuple[object, ...]]:
-    """The rounds of the training loops: of the innermost ones, unless those around them run a backward as often."""
+    """Return the training loops' iterations: of the innermost ones, unless outer ones run a backward pass as often."""
     chains = _chains(events)
     with_backward: set[int] = set()
     path: tuple[Part, ...] = ()
@@ -182,7 +182,7 @@ def _runs(events: Sequence[Record], films: dict[int, tuple[object, ...]]) -> lis
 def _found(
     path: tuple[Part, ...], films: dict[int, tuple[object, ...]]
 ) -> Iterator[tuple[Part | None, Part | None, int]]:
-    """The loop and its round that a node is in, and how many parts these are the last of."""
+    """Yield the loops and iterations that a node is in, and how many parts of the path lead to each."""
     for at, part in enumerate(path):
         if part.key in films:
             yield path[at - 1], part, at + 1
@@ -211,7 +211,7 @@ def _sign(event: Record) -> tuple[object, ...]:
 
 
 def _tail(events: Sequence[Record], runs: Sequence[_Run]) -> list[tuple[object, ...]]:
-    """What ends the last round, if no other comes after it and it came to its end."""
+    """Return what ends the last iteration, if it is complete and none follows."""
     for run, after in reversed(list(zip(runs, [*runs[1:], None], strict=True))):
         if run.key is not None:
             if not run.whole or (after is not None and after.key is not None):
@@ -344,10 +344,10 @@ class Aligner:
         return [*self._old.values(), *(spot.made for spot in self._spots)]
 
     def take(self, events: Sequence[Record], before: Frame, depth: int, others: Collection[str]) -> list[Record] | None:
-        """A stretch as it is told, its nodes within `depth` parts of the program being as if outside of those.
+        """Return a stretch of events to compare; parts of the program around its nodes within `depth` are left out.
 
-        None if it needs one of the `others`, nodes that are no part of it, or if what takes a place is used beside what
-        had it, as where threads train at once.
+        Return None if the stretch needs one of the `others`, nodes outside it, or if a tensor and its replacement
+        are both in use, for example where threads train at the same time.
         """
         own = {event.node for event in events if isinstance(event, NodeCreated)}
         events = [_only(event, own, before) for event in events]
@@ -390,7 +390,7 @@ class Aligner:
         return stretch
 
     def name(self, id: str) -> str:
-        """The id by which a node or a tensor of the trace is told."""
+        """Return the id under which a node or a tensor of the trace is compared."""
         return self._names.get(id, id)
 
     def _align(self, made: Sequence[NodeCreated], inside: Collection[str], depth: int) -> None:
@@ -416,7 +416,7 @@ class Aligner:
     def _name_tensors(
         self, events: Iterable[Record], drawn: Collection[str], used: Collection[str], before: Frame
     ) -> None:
-        """Data and leaves that stand for themselves take the places of those that were used alike and are not drawn."""
+        """Let data and leaves take the ids of those that were used the same way and aren't drawn."""
         known = {id: _seen(before, id, ()) for id in used if id in before.tensors}
         taken: set[str] = set()
         for event in events:
@@ -465,7 +465,7 @@ def _leads_to_known(events: Iterable[Record]) -> bool:
 
 
 def _used(made: NodeCreated) -> list[str]:
-    """What a node uses: nodes, and tensors."""
+    """Return the nodes and tensors that a node uses."""
     used = (*(edge.target for edge in made.edges), *(arg.tensor for arg in made.args))
     return [id for id in used if id is not None]
 
@@ -495,7 +495,7 @@ def _opcodes(there: Sequence[object], here: Sequence[object]) -> Iterable[tuple[
 
 
 def _inside(events: Iterable[Record]) -> set[str]:
-    """The nodes that were made while a backward ran."""
+    """Return the nodes that were made while a backward pass ran."""
     found: set[str] = set()
     going = 0
     for event in events:
@@ -506,7 +506,7 @@ def _inside(events: Iterable[Record]) -> set[str]:
 
 
 def _only(event: Record, own: Collection[str], before: Frame) -> Record:
-    """The event without what it tells of nodes that are no part of the stretch."""
+    """Return the event without what it says about nodes outside the stretch."""
     if isinstance(event, NodesGone):
         return NodesGone(tuple([node for node in event.nodes if node in own]))
     if isinstance(event, HooksFound):
@@ -518,7 +518,7 @@ def _only(event: Record, own: Collection[str], before: Frame) -> Record:
 
 
 def _cut_off(seen: TensorSeen, own: Collection[str]) -> TensorSeen:
-    """A tensor that says what ends the way of its gradient, and where only if that is one of these nodes."""
+    """Return a tensor with its cut, and with the place of the cut only if it is one of these nodes."""
     cut = seen.cut
     if cut is None or all(each in own for each in (cut.node, *cut.others)):
         return seen
@@ -539,7 +539,7 @@ def _reached(ids: Iterable[str], before: Frame) -> list[str]:
 
 
 def _seen(before: Frame, id: str, nodes: Collection[str]) -> TensorSeen:
-    """A tensor as it is; where it comes from only if that is one of these nodes."""
+    """Return a tensor as it is, with its origin only if that is one of these nodes."""
     state = before.tensors[id]
     node = state.node if state.node in nodes else None
     facts = (state.name, state.value, before.version(id), state.requires_grad, node, state.output_nr if node else 0)
@@ -547,7 +547,7 @@ def _seen(before: Frame, id: str, nodes: Collection[str]) -> TensorSeen:
 
 
 def _referred(events: Iterable[Record], within: Collection[str] = _IDS) -> dict[str, None]:
-    """The nodes and tensors that the events speak of in these fields, in order."""
+    """Return the nodes and tensors that these fields of the events refer to, in order."""
     found: dict[str, None] = {}
 
     def note(id: str) -> str:
@@ -560,7 +560,7 @@ def _referred(events: Iterable[Record], within: Collection[str] = _IDS) -> dict[
 
 
 def _mapped(fact: _Fact, change: Callable[[str], str], within: Collection[str] = _IDS) -> _Fact:
-    """A record, or what it consists of, with other ids; itself, if none of them is another."""
+    """Return a record, or a part of one, with other ids; the same object if no id changes."""
     news: dict[str, Any] = {}
     for name in _names_of(type(fact)):
         value: Any = getattr(fact, name)
@@ -581,7 +581,7 @@ def _mapped(fact: _Fact, change: Callable[[str], str], within: Collection[str] =
 
 @cache
 def _names_of(kind: Any) -> tuple[str, ...]:
-    """The fields that may hold ids."""
+    """Return the fields that may hold ids."""
     if kind in (Value, Part):
         return ()
     return tuple([each.name for each in fields(kind) if each.name not in ("path", "code", "value", "grad", "grads")])
@@ -612,7 +612,7 @@ class Side:
         self.leaves = [id for id, tensor in self.frame.tensors.items() if tensor.role is not None]
 
     def called(self, id: str) -> str:
-        """What a place is called, and the variable that holds its result, if there is one."""
+        """Return what a place is called, and the variable that holds its result, if there is one."""
         name = self.frame.called(id)
         if id not in self.frame.nodes or 0 not in self.frame.nodes[id].outputs:
             return name
@@ -634,7 +634,7 @@ class Differences:
         self.pairs = self._paired()
 
     def _paired(self) -> dict[str, str]:
-        """The places of the second trace that those of the first are compared with."""
+        """Return the places of the second trace that those of the first are compared with."""
         one, two = self.first.frame, self.second.frame
         left = [id for id in self.first.leaves if one.tensors[id].name is None]
         right = [id for id in self.second.leaves if two.tensors[id].name is None]
@@ -715,7 +715,7 @@ class Differences:
             yield TraceDifference("error", f"{name} {what[0]}; in the second it {what[1]}", one, two)
 
     def _sources(self, ours: NodeState, theirs: NodeState) -> tuple[str, str] | None:
-        """What both are computed from, unless it is the same, or a part of it is only in one trace."""
+        """Return what both are computed from, unless that is the same, or a part of it is only in one trace."""
         left = [edge.target for edge in ours.made.edges]
         right = [edge.target for edge in theirs.made.edges]
         known = self.pairs.keys(), set(self.pairs.values())

@@ -37,7 +37,7 @@ def is_dtype(word: str) -> bool:
 
 
 def cut_words(cut: Cut) -> str:
-    """What ends the way of a gradient, as a sentence names it: `detach()`, or the operation that gives integers."""
+    """Return what ends a gradient path, as a sentence names it: `detach()`, or the operation that gives integers."""
     if is_dtype(cut.word):
         of = f"{cut.operation}(), whose" if cut.operation.isidentifier() else "the dtype of"
         return f"{of} {cut.word} numbers take no gradients,"
@@ -55,7 +55,7 @@ _INSTEAD = {
 
 
 def instead(word: str) -> str:
-    """What to do about a cut, as the beginning of a sentence."""
+    """Return what to do about a cut, as the beginning of a sentence."""
     if is_dtype(word):
         return "Compute with its input instead"
     return _INSTEAD.get(word, f"Remove the `{'.data' if word == 'data' else word}`")
@@ -102,12 +102,12 @@ class Cuts:
         self.number: RawCut | None = None  # where a number was last read of what takes a gradient, as by `item()`
 
     def of(self, tensor: int, base: int) -> tuple[RawCut, ...]:
-        """The cut that a tensor lies behind, or what it is a view of, if there is one."""
+        """Return the cut upstream of a tensor, or of the tensor it is a view of, if there is one."""
         cut = self.known.get(tensor) or self.known.get(base)
         return () if cut is None else (cut,)
 
     def note(self, word: str, given: Iterable[tuple[int, Way | None]], result: int | None, operation: str = "") -> None:
-        """A result is computed from what was `given`, each with where its gradient goes (None: it takes none).
+        """Note that a result is computed from what was `given`, each with where its gradient goes (None: it takes none)
 
         What a node gave tells more than a parameter; of two alike, the first. No `result` is a number.
         """

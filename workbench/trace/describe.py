@@ -43,7 +43,7 @@ _NOWHERE: tuple[int | None, int] = None, 0  # where a leaf comes from
 
 
 def _shown_by(tensor: Any) -> Any:
-    """What a tensor shows the memory of, where it is a view that was made without gradients; else itself."""
+    """Return the tensor whose memory a view that was made without gradients shows; any other tensor itself."""
     base = None if tensor._meta is None else tensor._meta.base
     return tensor if base is None or maker_of(tensor) is not None else base
 
@@ -53,7 +53,7 @@ def _is_array(thing: Any) -> bool:
 
 
 def _at_end(memory: Any, known: dict[int, Any], at: int) -> Callable[[], Any]:
-    """A weak reference to an array; when that is gone, it is not `known` any more."""
+    """Return a callback for an array's weak reference that removes the array from `known`."""
 
     def forget(_: Any) -> None:
         known.pop(at, None)
@@ -141,7 +141,7 @@ class WorkbenchDescriber(ModelDescriber):
         return self._whole(thing) if hasattr(thing, "_level") else kept(getattr(thing, "_array", thing), self._limit)
 
     def _whole(self, tensor: Any) -> Value:
-        """The value of a tensor that a transform looks into: of a batched one, of all samples."""
+        """Return the values of a tensor inside a transform; of a batched tensor, those of all samples."""
         batch = 0
         while hasattr(tensor, "_level"):
             batch += tensor._level.size is not None
@@ -149,7 +149,7 @@ class WorkbenchDescriber(ModelDescriber):
         return Value.of(tensor._array, self._limit, batch)
 
     def _level(self, level: Any, heard: bool = False, line: tuple[str, int] | None = None) -> int:
-        """The serial number of a level, which is put down when it is first heard of."""
+        """Return the serial number of a level, and record the level when it is first heard of."""
         serial = tag(level)
         if serial not in self._levels:
             self._levels.add(serial)
@@ -215,7 +215,7 @@ class WorkbenchDescriber(ModelDescriber):
             self._slots[id(memory)] = ref(tensor)
 
     def _base(self, tensor: Any) -> int | None:
-        """The number of the tensor whose memory this one shows, if that is another which is known."""
+        """Return the number of the tensor whose memory this one shows, if that is another known one."""
         meta = tensor._meta
         serial = tensor._tag if meta is None or meta.base is None else tag(meta.base)
         owner = self._detached.get(serial, serial) if self._detached else serial
@@ -229,7 +229,7 @@ class WorkbenchDescriber(ModelDescriber):
             self._outdated[each._tag] = each
 
     def _sharing(self, written: Any) -> list[Any]:
-        """The other known tensors that show the memory of the one that was written."""
+        """Return the other known tensors that share memory with the one that was written."""
         if not self._shares:
             return []
         known = [each for each in list(self._alike.values()) if each is not written and self._is_known(each._tag)]
@@ -243,7 +243,7 @@ class WorkbenchDescriber(ModelDescriber):
         return told and maker_of(tensor) is not None
 
     def _saved(self, node: Any, tensors: list[Any], found: dict[int, Any]) -> tuple[Any, ...]:
-        """What a node has saved: a tensor by its number, as is an array of one of `tensors`; others by value."""
+        """Return what a node saved: tensors, and arrays of one of `tensors`, by number; other things by value."""
         return self._kept(node, node.saved_items(), tensors, found)
 
     def _saved_as(self, thing: Any, how: Any, tensors: Sequence[Any]) -> tuple[Any, int] | None:
@@ -287,7 +287,7 @@ class WorkbenchDescriber(ModelDescriber):
         return copy, 0, (getattr(hook, "co_name", hook), line, type(kept).__name__, of)
 
     def _put_on(self, node: Any) -> list[tuple[str, Any]]:
-        """What is not the engine's own has no place in the class."""
+        """Return the attributes put on ctx: those that the class doesn't have; none for the engine's own Functions."""
         if node._forward_cls.__module__.partition(".")[0] == __name__.partition(".")[0]:
             return []
         return [each for each in node.__dict__.items() if not hasattr(node.__class__, each[0])]
@@ -325,7 +325,7 @@ class WorkbenchDescriber(ModelDescriber):
         self._put_node(*told, entry_of(node), node.outputs, zeros=zeros_of(node), runs=runs, line=line)
 
     def _serial(self, node: Any) -> int:
-        """The serial number under which a node is known: the leaf's for its AccumulateGrad."""
+        """Return the serial number of a node; for an AccumulateGrad, its leaf's."""
         serial = tag(node)
         return serial if serial in self._nodes or node.name() != ACCUMULATE else tag(node.variable)
 
@@ -451,7 +451,7 @@ class WorkbenchDescriber(ModelDescriber):
         self._put_hooks(places)
 
     def _meet_those_of(self, tensors: Iterable[Any]) -> None:
-        """The same of the nodes of tensors, and of leaves, which may have no node yet."""
+        """Record the nodes of tensors too, and leaves, which may have no node yet."""
         nodes: list[Any] = []
         for tensor in tensors:
             if (maker := maker_of(tensor)) is not None:
@@ -497,7 +497,7 @@ class WorkbenchDescriber(ModelDescriber):
             del self._given[key]
 
     def _carried(self, kind: str, given: Any) -> tuple[Any, ...]:
-        """What is put down of what a hook is called with: gradients, or the leaf that has one."""
+        """Return what is recorded of a hook's arguments: gradients, or the leaf that has one."""
         if kind == "accumulated":
             return (self._copy(given.grad),)
         several: Any = given if given.__class__ is tuple else (given,)

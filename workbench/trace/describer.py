@@ -49,7 +49,7 @@ class Describer(RawEvents, Engine):
         return None if cut is None else self._reader.cut(*cut)
 
     def cut_right_after(self, serial: int) -> frozenset[str]:
-        """The tensors that were computed from this one where the way of a gradient is cut: no record may know it."""
+        """Return the tensors computed from this one where the gradient path is cut; no record may know them."""
         found = [each for each, cut in self._cuts.known.items() if serial in (cut.way.place, *cut.others)]
         return frozenset([id for each in found if (id := self.id_of(each)) is not None])
 
@@ -98,7 +98,7 @@ class Describer(RawEvents, Engine):
             given.append(arg if isinstance(arg, _PLAIN) else kind)
 
     def _attributes(self, node: Any, found: dict[int, Any]) -> tuple[Any, ...]:
-        """What forward put on `ctx`, several in a list one by one."""
+        """Return the attributes that forward set on `ctx`; items of a list are returned one by one."""
         told: list[tuple[Any, ...]] = []
         for name, thing in self._put_on(node):
             several: Any = thing if issubclass(class_of(thing), list | tuple) else (thing,)
@@ -139,7 +139,7 @@ class Describer(RawEvents, Engine):
         return tuple(edges)
 
     def _place(self, node: Any, found: dict[int, Any]) -> int:
-        """The serial number of where a gradient goes: the node's, or the leaf's for its AccumulateGrad."""
+        """Return the serial number of a gradient's destination: the node's, or for an AccumulateGrad the leaf's."""
         if (serial := self._number(node)) is not None:
             return serial
         if (leaf := self._leaf(node)) is None:
@@ -157,7 +157,7 @@ class Describer(RawEvents, Engine):
     # Nodes.
 
     def _kept(self, node: Any, items: Any, tensors: Sequence[Any], found: dict[int, Any]) -> tuple[Any, ...]:
-        """What a node has saved: a tensor that is known by its number, others by value, what a hook packed by both.
+        """Return what a node saved: known tensors by number, others by value, and what a hook packed by both.
 
         The `items` are names, what is saved there, and the version or what unpacks it. What was saved of one of
         `tensors` is known by that.
@@ -214,7 +214,7 @@ class Describer(RawEvents, Engine):
     # What each engine's describer puts down in its own way.
 
     def _moved(self, tensor: Any, serial: int) -> float | None:
-        """The norm of what the step that goes on has changed of a weight so far; None where nobody knows it."""
+        """Return the norm of a weight's change so far in the current step; None if it is unknown."""
         raise NotImplementedError
 
     def _put_grad(self, tensor: Any, name: str = "", stack: Stack | None = None) -> None:
@@ -222,7 +222,7 @@ class Describer(RawEvents, Engine):
         raise NotImplementedError
 
     def _slices(self, written: Any, found: dict[int, Any], stack: Stack) -> int | None:
-        """The node that a write through a view has given its base, if that is new."""
+        """Record the node that a write through a view gave the view's base, if that is new."""
         raise NotImplementedError
 
     def _describe_others(self, written: Any, found: dict[int, Any], stack: Stack) -> None:
@@ -239,7 +239,7 @@ class Describer(RawEvents, Engine):
 
 
 def in_brackets(several: list[Any]) -> list[Any]:
-    """A list's arguments: its tensors, if there are any, bear the brackets and what is said between them."""
+    """Return the arguments of a list, whose tensors, if any, carry the brackets and the text between them."""
     named: list[Any] = []
     text = "("
     for arg in several:

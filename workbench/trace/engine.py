@@ -16,15 +16,15 @@ class Engine(Protocol):
         raise NotImplementedError
 
     def _tag(self, tensor: Any) -> int:
-        """The serial number of a tensor."""
+        """Return the serial number of a tensor."""
         raise NotImplementedError
 
     def _number(self, node: Any) -> int | None:
-        """The serial number of a node that was put down; None of any other, and of what takes a leaf's gradient."""
+        """Return the serial number of a recorded node; None for others, and for a node that takes a leaf's gradient."""
         raise NotImplementedError
 
     def _maker(self, tensor: Any) -> Any:
-        """The node that made a tensor, if one did; who asks changes nothing."""
+        """Return the node that made a tensor, if one did, without changing anything."""
         raise NotImplementedError
 
     def _output_nr(self, tensor: Any) -> int:
@@ -32,7 +32,7 @@ class Engine(Protocol):
         raise NotImplementedError
 
     def _leaf(self, node: Any) -> Any:
-        """The leaf whose gradient a node takes; None of any other node."""
+        """Return the leaf whose gradient a node takes; None for other nodes."""
         raise NotImplementedError
 
     def _is_same(self, tensor: Any, serial: int) -> bool:
@@ -44,7 +44,7 @@ class Engine(Protocol):
         raise NotImplementedError
 
     def _value(self, tensor: Any, serial: int) -> Any:
-        """What is kept of the values that a tensor has now."""
+        """Return what is kept of a tensor's current values."""
         raise NotImplementedError
 
     def _is_part(self, tensor: Any) -> bool:
@@ -52,11 +52,11 @@ class Engine(Protocol):
         raise NotImplementedError
 
     def _tensor_of(self, grad: Any) -> Any:
-        """The tensor whose gradient this is, or shows the memory of it; None if there is none."""
+        """Return the tensor whose gradient this is, or shares memory with; None if there is none."""
         raise NotImplementedError
 
     def _copy(self, thing: Any) -> Any:
-        """What is kept of the values of a tensor, or of an array."""
+        """Return what is kept of the values of a tensor or an array."""
         raise NotImplementedError
 
     def _saved_as(self, thing: Any, how: Any, tensors: Sequence[Any]) -> tuple[Any, int] | None:
@@ -71,7 +71,7 @@ class Engine(Protocol):
         raise NotImplementedError
 
     def _storage(self, thing: Any, tensor: Any) -> tuple[int, int] | None:
-        """The number of the storage that a saved thing shows, and its bytes, unless its tensor, if known, tells it."""
+        """Return the storage number and bytes of a saved thing, unless its known tensor says the same."""
         raise NotImplementedError
 
     def _is_news(self, tensor: Any, serial: int) -> bool:
@@ -79,5 +79,5 @@ class Engine(Protocol):
         raise NotImplementedError
 
     def _put_on(self, node: Any) -> Iterable[tuple[str, Any]]:
-        """What the user's forward has put on `ctx`, by its names."""
+        """Return what the user's forward put on `ctx`, by name."""
         raise NotImplementedError

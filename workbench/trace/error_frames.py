@@ -30,7 +30,7 @@ _WORDS = re.compile(r"[^\W\d][\w.]*")  # names, those of attributes too
 
 
 def frames_of(error: BaseException) -> list[tuple[FrameType, tuple[str, int]]]:
-    """The frames on an error's way, the outermost first, each with the line it was at."""
+    """Return the frames that an error went through, the outermost first, each with its line."""
     found: list[tuple[FrameType, tuple[str, int]]] = []
     way = error.__traceback__
     while way is not None:
@@ -46,7 +46,7 @@ def users_frames(error: BaseException) -> list[tuple[FrameType, tuple[str, int]]
 
 
 def called_in(error: BaseException) -> Called | None:
-    """What the engine had called when it raised; None where that was a Function's method, or nothing of the user's."""
+    """Return what the engine had called when it raised; None for a Function's method, or if it called no user code."""
     frames = [frame for frame, _ in frames_of(error)]
     if not frames:
         return None
@@ -96,7 +96,7 @@ def _is_engine(frame: FrameType) -> bool:
 
 
 def _hook_of_module(frames: list[FrameType]) -> Called | None:
-    """The hook that a module's call ran."""
+    """Return the hook that a module's call ran."""
     for caller, frame in pairwise(frames):
         code, module = frame.f_code, dict(local_variables(caller)).get("self")
         if is_users(code.co_filename) and not is_users(caller.f_code.co_filename) and hasattr(module, "__dict__"):
@@ -107,7 +107,7 @@ def _hook_of_module(frames: list[FrameType]) -> Called | None:
 
 
 def _pack_hook(frames: list[tuple[FrameType, tuple[str, int]]]) -> Called | None:
-    """The pack hook that an operation called with what it saves.
+    """Return the pack hook that an operation called with what it saves.
 
     The own engine's frame is between the two. PyTorch leaves none: there the block around the operation names it.
     """
@@ -123,7 +123,7 @@ def _pack_hook(frames: list[tuple[FrameType, tuple[str, int]]]) -> Called | None
 
 
 def _packing_at(frame: FrameType, line: tuple[str, int]) -> Iterable[Any]:
-    """The code of each pack hook that a `with saved_tensors_hooks(...)` around a line names or writes."""
+    """Yield the code of each pack hook that a `with saved_tensors_hooks(...)` around a line names or defines."""
     file, number = line
     tree = tree_of(file) if any("saved_tensors_hooks" in text for text in lines_of(file)) else None
     for block in ast.walk(tree) if tree is not None else ():
@@ -143,7 +143,7 @@ def _codes_of(arguments: list[ast.expr], frame: FrameType) -> Iterable[Any]:
 
 
 def _refused(frame: FrameType, error: BaseException, backward: bool) -> Called | None:
-    """What of autograd's own Python code raised an error; its words may be Python's, or the user's."""
+    """Return which of autograd's own Python code raised an error; the message may be Python's, or the user's."""
     file, name = _file_of(frame), frame.f_code.co_name
     if file.endswith("/autograd/function.py") and isinstance(error, TypeError) and name != "__call__":
         return Called("backward's arguments" if backward else "forward's arguments")
@@ -165,7 +165,7 @@ def _first_argument(frame: FrameType) -> Any:
 
 
 def _checkpointed(frames: Iterable[FrameType]) -> Any:
-    """The function that checkpoint runs again, as the variables of its own frames have it."""
+    """Return the function that checkpoint runs again, as its own frames' variables hold it."""
     for frame in frames:
         told = dict(local_variables(frame))
         for holder in (told.get("frame"), getattr(told.get("self"), "region", None), told.get("self"), told.get("ctx")):
@@ -236,7 +236,7 @@ def can_be(words: str, tensor: Any) -> bool:
 
 
 def blamed(words: str, line: tuple[str, int], named: Iterable[tuple[str, Any]]) -> Any:
-    """The tensor that a line names and an error of these words can be about; None where none or several can be."""
+    """Return the tensor that a line names and that an error message can be about; None unless there is exactly one."""
     text = line_text(*line)
     on_line = {*_WORDS.findall(text)}
     on_line |= {word.rpartition(".")[0] for word in on_line}  # the tensor of a method

@@ -19,12 +19,12 @@ _DEEPEST = 100  # levels inside each other, and tensors of levels below each oth
 
 
 def brief(text: str) -> str:
-    """A text that may hold much of a file, short enough for a sentence."""
+    """Return a text, which may hold much of a file, short enough for a message."""
     return text if len(text) <= 150 else f"{text[:100]} … {text[-40:]}"
 
 
 def played(told: Iterable[Any], parts: PartsRead) -> list[Record]:
-    """The events of a file, as records or as what JSON says of them; a ValueError says which is wrong, and why.
+    """Return a file's events, given as records or as JSON; ValueError says which one is wrong, and why.
 
     An event that speaks of what no event has brought fits what is there: others may have been lost.
     """
@@ -76,7 +76,7 @@ def _check_kinds(event: Record, frame: Frame) -> None:
 
 
 def _check_below(tensor: str | None, frame: Frame) -> None:
-    """A tensor stands for one below it, and so on, but not for itself."""
+    """Check that a tensor stands for one below it, and so on, but not for itself."""
     seen: set[str] = set()
     while tensor is not None:
         if tensor in seen:

@@ -59,7 +59,7 @@ class Fitting:
         self._again = again
 
     def fit(self, event: Record) -> Record:
-        """The event as it can be told; the frame is as it has left that."""
+        """Return the event without what is unknown; the frame is in the state after it."""
         known: dict[str, set[str]] = {"nodes": set(), "levels": set()}
         known["tensors"] = {seen.id for seen in getattr(event, "tensors", ())}
         if (own := _OWN.get(type(event))) is not None:
@@ -104,7 +104,7 @@ class Fitting:
             raise NothingLeft
 
     def _fitted(self, fact: Any, known: dict[str, set[str]]) -> Any:
-        """A fact without what it says of the unknown; an error where it is about that."""
+        """Return a fact without references to unknown things; raise an error if the fact is about one."""
         changed: dict[str, Any] = {}
         for name, holds_ids, optional in told_of(fact.__class__):
             value = getattr(fact, name)
@@ -148,7 +148,7 @@ def fitted(events: Iterable[Record]) -> list[Record]:
 
 @cache
 def told_of(kind: type[Any]) -> tuple[tuple[str, bool, bool], ...]:
-    """The fields of a fact that hold ids, or facts with some: whether these are ids, and whether it may be None."""
+    """Return the fields of a fact that hold ids, or facts with ids: whether it is an id, and whether it may be None."""
     hints, found = typing.get_type_hints(kind), list[tuple[str, bool, bool]]()
     for each in dataclasses.fields(kind):
         inner, optional = _inner(hints[each.name]), types.NoneType in typing.get_args(hints[each.name])
@@ -162,6 +162,6 @@ def told_of(kind: type[Any]) -> tuple[tuple[str, bool, bool], ...]:
 
 
 def _inner(hint: Any) -> Any:
-    """The type of a field, without None and what holds several."""
+    """Return the type of a field, without None and without its container."""
     options = [each for each in typing.get_args(hint) if each not in (types.NoneType, Ellipsis)]
     return _inner(options[0]) if typing.get_origin(hint) in (tuple, types.UnionType) else hint

@@ -14,12 +14,12 @@ METHODS = ("forward", "setup_context", "backward", "vjp", "jvp")
 
 
 def text_of(arg: Any) -> str:
-    """A plain argument, or the name of the type that stands for another."""
+    """Return a plain argument as text, or for another the name of its type."""
     return arg.__name__ if isinstance(arg, type) else number(arg)
 
 
 def code_of(cls: type) -> tuple[Code, ...]:
-    """What a node computes: the user's methods where a Function made it, else the operation's formulas.
+    """Return the code of a node: the user's methods if a Function made it, else the operation's formulas.
 
     In an engine of the user's own a Function makes all nodes.
     """
@@ -31,7 +31,7 @@ def code_of(cls: type) -> tuple[Code, ...]:
 
 
 def methods_of(function: type) -> tuple[Code, ...]:
-    """The methods that the user wrote of a Function."""
+    """Return the methods that the user wrote in a Function."""
     code: list[Code] = []
     for name in METHODS:
         owner = next((each for each in function.__mro__ if name in vars(each)), object)
@@ -46,7 +46,7 @@ def methods_of(function: type) -> tuple[Code, ...]:
 
 
 def name_of(what: Any) -> str:
-    """What an operation is called, or a Function."""
+    """Return the name of an operation or a Function."""
     return what.__name__ if isinstance(what, type) else what.shown.partition("(")[0]
 
 

@@ -182,15 +182,15 @@ class Frame:
         self._focus = key
 
     def key(self, id: str) -> Key:
-        """The key of the node or tensor of this id."""
+        """Return the key of the node or tensor with this id."""
         return Key("node" if id in self.nodes else "tensor", id)
 
     def place(self, id: str) -> Place:
-        """The node or tensor of this id."""
+        """Return the node or tensor with this id."""
         return self.nodes[id] if id in self.nodes else self.tensors[id]
 
     def variable(self, id: str | None) -> str | None:
-        """The variable that holds a tensor, if both are known."""
+        """Return the variable that holds a tensor, if both are known."""
         if id is None:
             return None
         tensor = self.tensors[id]
@@ -200,12 +200,12 @@ class Frame:
         return tensor.name
 
     def viewed(self, id: str | None) -> str | None:
-        """What the variable is called whose memory an unnamed tensor shows: `view of x`."""
+        """Return the name of the variable whose memory an unnamed tensor shows: `view of x`."""
         base = None if id is None else self.variable(self.tensors[id].base)
         return None if base is None else f"view of {base}"
 
     def call(self, name: str, custom: bool, args: Iterable[Argument]) -> str:
-        """An operation as it was called, or a Function; of very many tensors the first and the last."""
+        """Return an operation or a Function as it was called; of very many tensors, only the first and last."""
         args = list(args)
         words = {a.tensor: self.called(a.tensor) for a in args if a.tensor is not None}
         seen = Counter(words.values())
@@ -217,7 +217,7 @@ class Frame:
         return f"{name}{'.apply' if custom else ''}({', '.join(texts)})"
 
     def _told_apart(self, id: str) -> str:
-        """A tensor by its node's own words, where `called` says the same of another."""
+        """Return a tensor in its node's words, if `called` gives another one the same name."""
         node = self.nodes.get(self.tensors[id].node or "")
         return self.called(id) if node is None or node.made.output_count != 1 else self.told(node.made.node)
 
@@ -238,7 +238,7 @@ class Frame:
         return None if task is None else (task, self._orders[task] + 1)
 
     def called(self, id: str) -> str:
-        """A node's name, a tensor's variable, or what can be said of a tensor without one."""
+        """Return a node's name, a tensor's variable, or a description of an unnamed tensor."""
         if id in self.nodes:
             return self.nodes[id].made.name
         if (name := self.variable(id)) is not None:
@@ -260,7 +260,7 @@ class Frame:
         return "a constant" if tensor.level is None else "an input"
 
     def told(self, id: str) -> str:
-        """The same for a sentence: a node that is not the only one of its name so far by its expression."""
+        """Return the same for a sentence: a node that shares its name with an earlier one goes by its expression."""
         if id not in self.nodes:
             return self.called(id)
         if self._uncounted:
@@ -270,7 +270,7 @@ class Frame:
         return next((words for words in own if self._words[words] == 1), own[-1])
 
     def arrived(self, id: str, nr: int, grad: Value | None) -> str:
-        """The gradient that arrived for an output, or that none did, and what its node is given then."""
+        """Describe the gradient that arrived for an output, or say that none did, and what its node gets then."""
         gets_zeros = grad is None and id in self.nodes and nr in self.nodes[id].made.zeros
         return ZEROS if gets_zeros else said(grad)
 
@@ -280,11 +280,11 @@ class Frame:
         return self.told(edge.source) + which
 
     def scope(self, id: str) -> str | None:
-        """The scope that a node was made in; a leaf belongs to none."""
+        """Return the scope that a node was made in; a leaf belongs to none."""
         return self.nodes[id].made.scope if id in self.nodes else None
 
     def output(self, id: str, nr: int) -> str:
-        """What an output of a node is called, or a leaf."""
+        """Return the name of a node's output, or of a leaf."""
         outputs = self.nodes[id].outputs if id in self.nodes else {}
         return self.called(outputs[nr][0]) if nr in outputs else self.told(id)
 
@@ -294,14 +294,14 @@ class Frame:
         return saved.tensor is not None and self.version(saved.tensor) > saved.version
 
     def stale_holders(self, tensor: str) -> list[str]:
-        """The nodes that have saved a tensor, or one that shares its memory, and kept it while it was written."""
+        """Return the nodes that saved a tensor, or one that shares its memory, and still hold it after a write."""
         owner = self.owner(tensor)
         keeping = self._keeping(self._savers.get(owner, {}))
         stale = [node for node, version in keeping.items() if version < self._versions[owner]]
         return [node for node in stale if self.nodes[node].run_by is None]
 
     def owner(self, tensor: str) -> str:
-        """The first of those over the same memory: the one that is no view, if it is known."""
+        """Return the first tensor with the same memory: the one that isn't a view, if it is known."""
         return self.tensors[tensor].base or tensor
 
     def version(self, tensor: str) -> int:
@@ -311,7 +311,7 @@ class Frame:
     # What records do to a frame.
 
     def touch(self, *keys: Key) -> None:
-        """These have changed."""
+        """Mark these as changed."""
         touched = self.touched
         for key in keys:
             touched[key] = None
@@ -321,12 +321,12 @@ class Frame:
         self._uncounted.append(made)
 
     def _words_of(self, made: NodeCreated) -> tuple[str, ...]:
-        """What a node may be told by, the shortest first."""
+        """Return the descriptions of a node, the shortest first."""
         own = self._told.get(made.node)
         return made.words if own is None else tuple(dict.fromkeys([made.name, *own]))
 
     def see(self, seen: TensorSeen) -> None:
-        """A tensor as it is now, new or known."""
+        """Store a tensor as it is now; it may be new or known."""
         base = seen.base
         if base is not None and base not in self.tensors:
             base = self._owners.setdefault(base, seen.id)
@@ -361,7 +361,7 @@ class Frame:
         self.touch_tensor(seen.id)
 
     def touch_tensor(self, id: str) -> None:
-        """A tensor has changed, and with it what the nodes show that made it or still keep it."""
+        """Mark a tensor as changed, and the nodes that made it or still save it, because they show it."""
         self.touched[Key("tensor", id)] = None
         if (keepers := self._keepers.get(id)) is not None:
             self._touch_nodes(self._keeping(keepers))
@@ -372,18 +372,18 @@ class Frame:
         self.touch(*[Key("node", id) for id in ids])
 
     def touch_edges(self, ids: Iterable[str]) -> None:
-        """These edges have changed."""
+        """Mark these edges as changed."""
         self.touch(*[Key("edge", id) for id in ids])
 
     def count_write(self, tensor: str, version: int) -> None:
-        """A tensor was written, and with it all that share its memory: what is saved of them is out of date."""
+        """Count a write to a tensor and to all that share its memory: what nodes saved of them is out of date."""
         owner = self.owner(tensor)
         self._versions[owner] = version
         self.touch_tensor(tensor)
         self._touch_nodes(self._keeping(self._savers.get(owner, {})))
 
     def hold(self, node: str, tensor: str, version: int, inner: bool) -> None:
-        """A node has saved a tensor as it is at a version; an `inner` one was not given to it."""
+        """Store that a node saved a tensor at a version; an `inner` tensor wasn't one of its inputs."""
         for keepers in (self._keepers.setdefault(tensor, {}), self._savers.setdefault(self.owner(tensor), {})):
             keepers[node] = min(version, keepers.get(node, version))
         if inner:
@@ -396,7 +396,7 @@ class Frame:
         return keepers
 
     def play_part(self, tensor: str, role: Literal["leaf", "constant"]) -> None:
-        """A tensor stands in the graph for itself; once a leaf, always a leaf."""
+        """Let a tensor have its own box in the graph; once it is a leaf, it stays a leaf."""
         state = self.tensors[tensor]
         state.held = False
         if state.role != "leaf":
@@ -410,23 +410,23 @@ class Frame:
             self.add_edge(f"{tensor}.cut", EdgeState(cut.node, tensor, cut.output_nr, "cut"))
 
     def enter(self, level: str) -> None:
-        """A level is on top."""
+        """Put a level on top."""
         self.strip[len(self.stack) :] = [level]
         self.stack += (level,)
         self.touch(LEVELS)
 
     def leave(self, level: str) -> None:
-        """A level, and what is above it, is over."""
+        """Remove a level and all above it."""
         self.stack = self.stack[: self.stack.index(level)] if level in self.stack else self.stack
         self.touch(LEVELS)
 
     def add_edge(self, key: str, edge: EdgeState) -> None:
-        """A new edge, or another seed in place of the one before."""
+        """Add an edge, or another seed in place of the earlier one."""
         self.edges[key] = edge
         self.touch(Key("edge", key))
 
     def begin(self, task: str, roots: Iterable[str], targets: Iterable[str] | None) -> None:
-        """A backward begins: everything it can reach is as before the first, and counts what it waits for."""
+        """Begin a backward pass: reset everything it can reach, and count what each place waits for."""
         self.settle()
         self._orders[task] = 0
         start = next(iter(roots))
@@ -467,11 +467,11 @@ class Frame:
         self._needed[task] = needed
 
     def arrivals(self, id: str) -> list[EdgeState]:
-        """The edges by which gradients came to a place in its last backward, in the order in which they did."""
+        """Return the edges that brought gradients to a place in its last backward pass, in order of arrival."""
         return [self.edges[key] for key in self.came_to(id)][::-1]
 
     def came_to(self, id: str) -> Iterator[str]:
-        """The keys of these edges, the last one first: who wants only some need not look at very many."""
+        """Yield the keys of these edges, the last one first: a caller who wants few needn't look at very many."""
         for keys in reversed(self.place(id).came.values()):
             came = False
             for key in reversed(keys):
@@ -482,7 +482,7 @@ class Frame:
                 return
 
     def touch_last(self, place: Place) -> None:
-        """What all that came to a place is together is told by the last edge to it, so that edge is told anew."""
+        """Mark the last edge to a place as changed, because it shows the sum of all that arrived there."""
         if not place.came:
             return
         last = next((next(reversed(keys)) for keys in reversed(place.came.values()) if keys), None)
@@ -490,13 +490,13 @@ class Frame:
             self.touched[Key("edge", last)] = None
 
     def edges_of(self, node: str) -> list[tuple[str, EdgeState]]:
-        """The differentiable edges of a node with their keys, in the order of `next_functions`."""
+        """Return the differentiable edges of a node with their keys, in the order of `next_functions`."""
         edges = self.edges
         keys = [f"{node}.{at}" for at, edge in enumerate(self.nodes[node].made.edges) if edge.target is not None]
         return [(key, edges[key]) for key in keys if key in edges]
 
     def flow(self, task: str, key: str, grad: Value | None) -> None:
-        """A gradient travels an edge, unless this backward does not need what lies behind it."""
+        """Send a gradient along an edge, unless this backward pass doesn't need anything beyond it."""
         edge = self.edges[key]
         needed = self._needed.get(task)  # None, too, where the start of the backward was lost
         if needed is not None and edge.source not in needed:
@@ -515,7 +515,7 @@ class Frame:
         self.touched[Key("edge", key)] = self.touched[self.key(edge.source)] = None
 
     def add_up(self, task: str, leaf: str, grad: Value | None) -> None:
-        """What came to a leaf in this backward is added to its `.grad`, which is this now."""
+        """Set a leaf's `.grad` to its new value, after a gradient from this backward pass was added."""
         tensor = self.tensors[leaf]
         if not tensor.brought:
             tensor.rest = tensor.grad
@@ -528,7 +528,7 @@ class Frame:
         self.touch_tensor(leaf)
 
     def replace_grad(self, leaf: str, grad: Value | None, why: str) -> None:
-        """A leaf's `.grad` is this now, which is not the sum of what came any more."""
+        """Set a leaf's `.grad` to a value that is no longer the sum of what arrived."""
         tensor = self.tensors[leaf]
         for key in tensor.brought:
             edge = self.edges[key]
@@ -539,7 +539,7 @@ class Frame:
         self.touch_tensor(leaf)
 
     def hand_out(self, task: str, id: str) -> None:
-        """What came to a leaf in this backward goes to the caller, not to its `.grad`."""
+        """Give what arrived at a leaf in this backward pass to the caller, not to its `.grad`."""
         if id in self.tensors:
             tensor = self.tensors[id]
             tensor.remade = tuple([each for each in tensor.remade if each[0] != task])
@@ -549,7 +549,7 @@ class Frame:
             self.touch_edges(came)
 
     def start(self, id: str) -> None:
-        """The engine turns to a place."""
+        """Mark a place as the one that the engine is working on."""
         self.settle()
         node = self.nodes.get(id)
         if node is not None and self._orders:
@@ -562,13 +562,13 @@ class Frame:
         self.touched[key] = None
 
     def finish(self, task: str | None) -> None:
-        """A backward is over."""
+        """End a backward pass."""
         self.settle()
         if task is not None:
             self._orders.pop(task, None)
 
     def settle(self) -> None:
-        """What was just happening has happened."""
+        """Mark what was just happening as done."""
         for key in self._flowing:
             self.edges[key].state = "done"
             self.touched[Key("edge", key)] = None

@@ -10,7 +10,7 @@ from .source import is_users
 
 
 def name_of(hook: Any) -> tuple[str, tuple[str, int] | None]:
-    """What a hook is called, and the line of the user's where it is defined."""
+    """Return a hook's name, and the line of user code that defines it."""
     hook = getattr(hook, "__wrapped__", hook)
     hook = getattr(hook, "func", hook)
     code = getattr(hook, "__code__", None)
@@ -25,12 +25,12 @@ def name_of(hook: Any) -> tuple[str, tuple[str, int] | None]:
 
 
 def retained(nr: int) -> tuple[Any, ...]:
-    """What is put down of `retain_grad` on an output, as of a hook."""
+    """Return what is recorded of `retain_grad` on an output, as if it were a hook."""
     return "retained", nr, "retain_grad", None
 
 
 def nodes_behind(starts: Iterable[Any]) -> list[Any]:
-    """These nodes and all that their gradients can go to."""
+    """Return these nodes and all nodes that their gradients can reach."""
     met = {node: None for node in starts if node is not None}
     todo = list(met)
     while todo:

@@ -19,7 +19,7 @@ class ByIdentity(Generic[Fact]):
         held, number = self._held, id(key)
 
         def forget(gone: ref[Any]) -> None:
-            """The object is gone; another one may have its number by now. At exit no name of this file is left."""
+            """Forget an object that is gone: another one may have its number by now. At exit this file has no names."""
             if number in held and held[number][0] is gone:
                 del held[number]
 
@@ -29,12 +29,12 @@ class ByIdentity(Generic[Fact]):
         return id(key) in self._held
 
     def get(self, key: Any) -> Fact | None:
-        """The fact of an object, if there is one."""
+        """Return the fact stored for an object, if there is one."""
         held = self._held.get(id(key))
         return None if held is None else held[1]
 
     def setdefault(self, key: Any, fact: Fact) -> Fact:
-        """The fact of an object, which is this one if there is none."""
+        """Return the fact stored for an object; store this one if there is none."""
         if id(key) not in self._held:
             self[key] = fact
         return self._held[id(key)][1]
@@ -48,16 +48,16 @@ class ByIdentity(Generic[Fact]):
         self._held.clear()
 
     def items(self) -> Iterator[tuple[Any, Fact]]:
-        """The objects that are still there, and their facts."""
+        """Yield the objects that still exist, with their facts."""
         return iter([(key, fact) for own, fact in [*self._held.values()] if (key := own()) is not None])
 
     def values(self) -> list[Fact]:
-        """The facts."""
+        """Return the facts."""
         return [fact for _, fact in self.items()]
 
 
 def named_parts(module: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """A module and all in it with their paths, each once, as `named_modules` gives them.
+    """Yield a module and all modules in it with their paths, each once, as `named_modules` does.
 
     They are told apart by identity, and no code of their classes is run: a class may compare its objects otherwise.
     """

@@ -28,14 +28,14 @@ _MOST_EVENTS = 1_000_000
 
 
 def to_dict(events: Sequence[Record]) -> dict[str, Any]:
-    """A trace as JSON's own types."""
+    """Return a trace in JSON's own types."""
     parts = PartsWritten()
     rows = [encode(event, parts) for event in events]
     return {"format": FORMAT, "version": VERSION, "parts": parts.rows, "events": rows}
 
 
 def to_text(events: Sequence[Record]) -> str:
-    """A trace as a JSON text, an event a line."""
+    """Return a trace as JSON text, with one event per line."""
     parts = PartsWritten()
     lines = ",\n".join([json.dumps(encode(event, parts), allow_nan=False) for event in events])
     head = json.dumps({"format": FORMAT, "version": VERSION, "parts": parts.rows})
@@ -43,7 +43,7 @@ def to_text(events: Sequence[Record]) -> str:
 
 
 def to_bytes(events: Sequence[Record]) -> bytes:
-    """The text as a file holds it: compressed if it is large; a ValueError if nothing would read it."""
+    """Return the text as a file holds it, compressed if it is large; ValueError if it is too large to be read again."""
     content = to_text(events).encode()
     if len(events) > _MOST_EVENTS or len(content) > _MOST_BYTES:
         raise ValueError(
@@ -55,7 +55,7 @@ def to_bytes(events: Sequence[Record]) -> bytes:
 
 
 def from_file(path: str | PathLike[str]) -> list[Record]:
-    """The events of a file; a ValueError says what is wrong with it."""
+    """Return the events of a file; ValueError says what is wrong with it."""
     with uncollected():
         try:
             data = json.loads(_text_of(path), object_hook=_at_once)
@@ -65,7 +65,7 @@ def from_file(path: str | PathLike[str]) -> list[Record]:
 
 
 def _text_of(path: str | PathLike[str]) -> str:
-    """The text of a file, compressed or not; no more of it comes into memory than is read."""
+    """Return the text of a file, compressed or not; no more of it is in memory than is read."""
     with open(path, "rb") as file:
         content = file.read(_MOST_BYTES + 1)
     if content.startswith(b"\x1f\x8b"):
@@ -79,7 +79,7 @@ def _text_of(path: str | PathLike[str]) -> str:
 
 
 def _at_once(data: dict[str, Any]) -> Any:
-    """The record of an event as soon as it is parsed, as all of them as dicts take ten times the memory."""
+    """Return an event's record as soon as it is parsed: all events as dicts take ten times the memory."""
     if data.get("kind").__class__ is str and data["kind"] in RECORDS:
         with suppress(ValueError):  # it is refused in its turn
             return decode(data)
@@ -87,7 +87,7 @@ def _at_once(data: dict[str, Any]) -> Any:
 
 
 def from_dict(data: Any) -> list[Record]:
-    """The events of a trace as JSON's own types; a ValueError says what is wrong with it."""
+    """Return the events of a trace given in JSON's own types; ValueError says what is wrong."""
     if data.__class__ is not dict or data.get("format") != FORMAT:
         raise ValueError(f"This isn't a trace: its format isn't {FORMAT!r}.")
     version = data.get("version")

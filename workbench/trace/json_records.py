@@ -38,7 +38,7 @@ _NUMBERS = frozenset((float, bool))
 
 
 def encode(record: Record, parts: PartsWritten) -> dict[str, Any]:
-    """A record as what JSON can say; the parts that a node was made in are put into the table."""
+    """Return a record in JSON's types; the parts that a node was made in go into the table."""
     data: dict[str, Any] = {"kind": type(record).__name__} | _written(record)
     if isinstance(record, NodeCreated) and record.path:
         data["path"] = parts.number(record.path)
@@ -46,7 +46,7 @@ def encode(record: Record, parts: PartsWritten) -> dict[str, Any]:
 
 
 def _written(fact: Any) -> Any:
-    """A record, or anything in it, as what JSON can say."""
+    """Return a record, or anything in it, in JSON's types."""
     if fact.__class__ is tuple:
         return [_written(each) for each in fact]
     if fact.__class__ is float:
@@ -80,7 +80,7 @@ class _Wrong(Exception):
 
 
 def decode(data: Any) -> Record:
-    """The record that a dict tells of, but for its path; a ValueError says what is wrong with it."""
+    """Return the record that a dict describes, without its path; ValueError says what is wrong with it."""
     kind = data.get("kind") if data.__class__ is dict else None
     if kind.__class__ is not str:
         raise ValueError("isn't an object with a kind")
@@ -102,7 +102,7 @@ def find_path(record: Record, parts: PartsRead) -> None:
 
 @cache
 def _reader(hint: Any, name: str) -> Callable[[Any], Any]:
-    """What reads data of a type, in a field of this name."""
+    """Return the function that reads data of a type, in a field of this name."""
     others: frozenset[type] = frozenset()
     if typing.get_origin(hint) is types.UnionType:  # with None, or a number with a truth value
         hint, *more = typing.get_args(hint)
@@ -223,7 +223,7 @@ def _number(others: frozenset[type]) -> Callable[[Any], Any]:
 
 
 def _checked(*fields: Any) -> Value:
-    """A value; a ValueError if there can be no such array."""
+    """Return a value; ValueError if no array can be like that."""
     value = Value(*fields)
     shape, norm = value.shape, value.norm
     if value.batch > len(shape):

@@ -37,13 +37,13 @@ class Watcher(Protocol):
         ...
 
     def called(self, frame: FrameType) -> None:
-        """It begins."""
+        """Note that it begins."""
 
     def reached(self, frame: FrameType) -> None:
-        """It is about to run the line that the frame is at."""
+        """Note that it is about to run the frame's current line."""
 
     def ended(self, frame: FrameType, value: Any, error: BaseException | None) -> None:
-        """It returns a value, or an error leaves it."""
+        """Note that it returns a value, or that an error leaves it."""
 
 
 _watchers: list[Watcher] = []
@@ -235,11 +235,11 @@ class LineWatcher:
         return version_of(tensor)
 
     def _number_of(self, ctx: Any) -> int | None:
-        """The serial number of the node that a ctx is, if that is known."""
+        """Return the serial number of the node that a ctx is, if it is known."""
         raise NotImplementedError
 
     def _saved_by(self, ctx: Any) -> list[Any]:
-        """The tensors that a ctx has saved, or is to save."""
+        """Return the tensors that a ctx has saved, or will save."""
         raise NotImplementedError
 
     # What methods do.
@@ -270,13 +270,13 @@ class LineWatcher:
         return tuple(variables), gone, ctx
 
     def _held(self, name: str, thing: Any) -> tuple[str, Any, str]:
-        """A variable's name, the copy of the array it holds, or a text."""
+        """Return a variable's name, a copy of the array it holds, or a text."""
         if isinstance(thing, np.ndarray) or self._is_tensor(thing):
             return name, self._copy(thing), ""
         return name, None, _text(thing)
 
     def _look(self, thing: Any) -> Any:
-        """What tells that a variable holds something else now, without keeping a tensor alive."""
+        """Return what shows that a variable now holds something else, without keeping a tensor alive."""
         if _is_array(thing):
             return thing.copy()
         if self._is_tensor(thing):
@@ -284,7 +284,7 @@ class LineWatcher:
         return _text(thing)
 
     def _contents(self, ctx: Any, variables: dict[str, Any], names: dict[int, str]) -> list[tuple[str, Any]]:
-        """What ctx holds: the tensors it was given to save, what it was told of others, and its attributes."""
+        """Return what ctx holds: the tensors to save, its other settings, and its attributes."""
         held: list[tuple[str, Any]] = []
         for nr, thing in enumerate(self._saved_by(ctx)):
             if self._is_tensor(thing):
@@ -340,7 +340,7 @@ def _is_array(thing: object) -> bool:
 
 
 def _ctx(frame: FrameType) -> Any:
-    """The first argument, if it is a ctx."""
+    """Return the first argument, if it is a ctx."""
     code = frame.f_code
     first = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
     return first if hasattr(class_of(first), "save_for_backward") else None
@@ -360,7 +360,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _text(thing: Any) -> str:
-    """A plain thing as it is written; of anything else the type, because asking it might run the user's code."""
+    """Return a plain thing as written; for anything else its type, because asking it might run user code."""
     kind = class_of(thing)
     if kind in (int, float, bool, type(None)):
         return repr(thing)

@@ -59,7 +59,7 @@ class Listing:
         self.watched = _Watched(self) if (self.users or self.layers) and self.loop_names else None
 
     def start(self, lasti: int) -> int:
-        """The instruction that a frame is at: `f_lasti` may point into the cache behind it, anywhere for one call."""
+        """Return the instruction that a frame is at; `f_lasti` may point into the cache after it."""
         at = max(lasti, 0)
         while at and not self._bytes[at]:
             at -= 2
@@ -78,7 +78,7 @@ class Listing:
         return [*map(self._shifted, here)] if self._shift else list(here)
 
     def at(self, number: int) -> tuple[str, int]:
-        """A line of the code, in the file or the text that its source is in."""
+        """Return a line of the code, in the file or the text that holds its source."""
         return self.file, number + self._shift
 
     def _shifted(self, position: Position) -> Position:
@@ -89,12 +89,12 @@ class Listing:
     # The text.
 
     def line(self, offset: int) -> int:
-        """The line an instruction is on, as the frame would tell it."""
+        """Return the line of an instruction, as the frame would report it."""
         found = self._positions[offset // 2][0] if self._positions else None
         return self.code.co_firstlineno + self._shift if found is None else found
 
     def text(self, offset: int) -> str:
-        """The expression or the statement that an instruction computes, on one line; "" where there is no source."""
+        """Return the expression or statement that an instruction computes, on one line; "" without source."""
         if offset not in self._texts:
             self._texts[offset] = self._read(offset)
         return self._texts[offset]
@@ -113,7 +113,7 @@ class Listing:
         return shortened(f"….{text}" if text and before.endswith(b".") else text)
 
     def statement(self, offset: int) -> tuple[int, str]:
-        """The line in which the statement of an instruction begins; and its text, if it has several lines."""
+        """Return the line where an instruction's statement begins, and its text if it has several lines."""
         line, file = self.line(offset), self.file
         node = None if self._tree is None else _statements(self._tree).get(line)
         if node is None or node.end_lineno is None or node.end_col_offset is None or node.end_lineno == node.lineno:
@@ -196,7 +196,7 @@ class Listing:
         return next((2 * at for at, each in after if each != here and each[0] is not None), None)
 
     def around(self, *offsets: int) -> Loop | None:
-        """The innermost loop that all of these instructions are in."""
+        """Return the innermost loop that contains all of these instructions."""
         together = zip(*[self.place(offset).loops for offset in offsets], strict=False)
         return next((loops[0] for loops in reversed([*together]) if len({*loops}) == 1), None)
 
@@ -222,7 +222,7 @@ _MOST_LISTINGS = 5_000  # listings that are kept
 
 
 def listing(code: CodeType, around: Iterable[FrameType] = ()) -> Listing:
-    """The listing of a code, made once; the frames around it, inner ones first, lead to a text that no file has."""
+    """Return a code's listing, made once; the frames around it, inner ones first, lead to text that isn't in a file."""
     found = listings.get(id(code))
     if found is None:
         if len(listings) >= _MOST_LISTINGS:
@@ -232,7 +232,7 @@ def listing(code: CodeType, around: Iterable[FrameType] = ()) -> Listing:
 
 
 def begin_of(code: CodeType) -> tuple[str, int]:
-    """The line on which a function begins."""
+    """Return the line on which a function begins."""
     return listing(code).at(code.co_firstlineno)
 
 
@@ -240,7 +240,7 @@ Spot = tuple[CodeType, int] | None  # what a frame runs, and the instruction tha
 
 
 def read_spot(spot: Spot) -> tuple[SourceLine | None, str]:
-    """The line of code at a spot, and the expression that is computed there."""
+    """Return the line of code at a spot, and the expression computed there."""
     if spot is None:
         return None, ""
     code_listing = listing(spot[0])

@@ -47,18 +47,18 @@ class Loop:
 
 
 def loop_of(node: LoopNode, file: str) -> Loop:
-    """A loop of the source."""
+    """Return a loop of the source."""
     loop, whole = node
     return Loop(_head(loop, file), for_variables(loop), whole)
 
 
 def for_variables(loop: ast.AST) -> tuple[str, ...]:
-    """The variables that the `for` of a loop sets."""
+    """Return the variables that a `for` loop sets."""
     return tuple(_stored(loop.target)) if isinstance(loop, _For | ast.comprehension) else ()
 
 
 def _stored(node: ast.AST) -> Iterator[str]:
-    """The variables that a piece of code sets, each as often as it does; not those of functions in it."""
+    """Yield the variables that source code sets, each as often as it does, except in nested functions."""
     todo = [node]
     while todo:
         each = todo.pop()
@@ -69,7 +69,7 @@ def _stored(node: ast.AST) -> Iterator[str]:
 
 
 def _head(loop: ast.AST, file: str) -> str:
-    """The head of a loop in the source, without its colon: `for x in xs`."""
+    """Return the head of a loop in the source, without its colon: `for x in xs`."""
     if isinstance(loop, ast.While):
         begin, before, last = (loop.lineno, loop.col_offset), (loop.lineno, loop.col_offset + 5), loop.test
     elif isinstance(loop, _For | ast.comprehension):
@@ -94,7 +94,7 @@ class CodePlace(NamedTuple):
 
 
 def find(tree: ast.AST, position: Position, is_apart: bool) -> tuple[list[LoopNode], list[PathStep]]:
-    """The loops around a place, and the way to it, both within its function.
+    """Return the loops around a place, and the path to the place, both within its function.
 
     `is_apart` says whether a list comprehension is a function of its own, as it is before Python 3.12.
     """
@@ -116,7 +116,7 @@ def find(tree: ast.AST, position: Position, is_apart: bool) -> tuple[list[LoopNo
 
 
 def _steps(node: ast.AST, line: int | None) -> Iterator[PathStep]:
-    """The parts of a node that have a place, of several statements those about a line.
+    """Yield the parts of a node that have a position; of several statements, those around a line.
 
     Those of a comprehension come with the number of the `for` that they are in.
     """

@@ -19,7 +19,7 @@ _GROUPS = ("_parameters", "_buffers", "_modules")  # where a module keeps its ow
 
 
 def without_gradient(error: BaseException | None) -> tuple[Called, tuple[str, int]] | None:
-    """The tensor whose `.grad` is None on the line that raised this, and that line: `w -= 0.1 * w.grad`."""
+    """Return the tensor whose `.grad` is None on the line that raised this error, and the line: `w -= 0.1 * w.grad`."""
     if not isinstance(error, TypeError | AttributeError) or "NoneType" not in str(error):
         return None
     users = users_frames(error)
@@ -48,7 +48,7 @@ def is_any_tensor(thing: Any) -> bool:
 
 
 def held_by(frame: FrameType, written: str) -> Any:
-    """What a name and its attributes hold in a frame, None where that is not known without running anything."""
+    """Return what a name and its attributes hold in a frame; None if finding out would run code."""
     first, *attributes = written.split(".")
     held: Any = variable(frame, first)
     for each in attributes:

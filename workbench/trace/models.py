@@ -61,14 +61,14 @@ class Models:
         return self._copies.setdefault(optimizer, {})
 
     def number_of(self, optimizer: Any) -> int:
-        """The number that tells an optimiser from others, from 1."""
+        """Return the number that distinguishes an optimizer, starting at 1."""
         if optimizer not in self._numbers:
             self._count += 1
         return self._numbers.setdefault(optimizer, self._count)
 
 
 def parts_of(module: Any) -> list[Any]:
-    """A module and all in it, each once."""
+    """Return a module and all modules in it, each once."""
     found = {id(module): module}
     todo = [module]
     while todo:
@@ -94,7 +94,7 @@ def _settings(module: Any) -> str:
 
 
 def held_by(module: Any, is_tensor: Callable[[Any], bool]) -> dict[str, Any]:
-    """The parameters of a module and of those in it, by their paths, each by its first."""
+    """Return the parameters of a module and its submodules, by path, each by its first one."""
     found: dict[int, tuple[str, Any]] = {}
     for path, part in named_parts(module):
         for name, tensor in part.__dict__.get("_parameters", {}).items():
@@ -115,7 +115,7 @@ class ModelDescriber(Describer):
         self._has_moved = False  # whether any of them was written since
 
     def _weight(self, tensor: Any) -> Any:
-        """The array of a weight that has a gradient, if its numbers are at hand."""
+        """Return the array of a weight that has a gradient, if its numbers are at hand."""
         raise NotImplementedError
 
     def _begin_step(self, optimizer: Any) -> None:
@@ -202,7 +202,7 @@ class ModelDescriber(Describer):
         return serial if serial in self._tensors else self._describe(tensor, found)
 
     def _rate(self, lr: Any) -> float | None:
-        """A learning rate as a number; None of one that is on another device, for which nobody waits."""
+        """Return a learning rate as a number; None on another device, because waiting for it would take time."""
         if isinstance(lr, Real):
             return float(lr)
         if self._is_tensor(lr) and getattr(lr, "is_cpu", True):

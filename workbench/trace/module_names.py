@@ -40,7 +40,7 @@ class ModuleNames:
         self._modules: ByIdentity[str] = ByIdentity()
 
     def called(self, module: Any, frames: Callable[[], list[FrameType]]) -> str:
-        """An outermost module is called; its name: at first that by which the first of these frames holds it.
+        """Return the name of a called outermost module: at first, its name in the first of these frames that holds it.
 
         One that lies in another which was called before has that one's name for it.
         Its parameters may be others than at its last call, whoever put them there.
@@ -61,7 +61,7 @@ class ModuleNames:
         return name
 
     def called_anew(self, module: Any, frames: Callable[[], list[FrameType]]) -> str:
-        """The name of an outermost module that holds others than before: these are named, too."""
+        """Return the name of an outermost module whose contents changed, and name the new ones too."""
         name = self.called(module, frames)
         self._learn(name, module)
         return name
@@ -90,7 +90,7 @@ class ModuleNames:
 
 
 def _apart(name: str, taken: set[str]) -> str:
-    """A class's name, with a number if there is another of it."""
+    """Return a class's name, with a number if another module has it."""
     number = 2
     found = name
     while found in taken:
@@ -99,7 +99,7 @@ def _apart(name: str, taken: set[str]) -> str:
 
 
 def parameters_of(name: str, module: Any, is_tensor: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
-    """What a module of this name calls its parameters and buffers: `net.layers.0.weight`."""
+    """Return the names of a module's parameters and buffers: `net.layers.0.weight`."""
     if "_parameters" in getattr(module, "__dict__", ()):
         for path, part in named_parts(module, name):
             for held in (part._parameters, part._buffers):  # those of another engine's module are its own
@@ -107,7 +107,7 @@ def parameters_of(name: str, module: Any, is_tensor: Callable[[Any], bool]) -> I
 
 
 def modules_holding(tensors: Iterable[Any], frames: Iterable[FrameType], kind: type) -> list[tuple[str, Any]]:
-    """The outermost modules of this kind that hold one of these parameters, each with its name.
+    """Return the outermost modules of this kind that hold one of these parameters, each with its name.
 
     Those come first that a frame holds. Nothing leads from a parameter to a module that none does: for that, all that
     the program has is gone through once.
@@ -152,7 +152,7 @@ class _Way(NamedTuple):
 
 
 def names_in(frame: FrameType, module: Any) -> Iterator[str]:
-    """What a module is called by a frame's variables, and by what these hold, the shortest ways first."""
+    """Yield a module's names by a frame's variables and what these hold, the shortest first."""
     for way in _ways(frame):
         if way.thing is module:
             yield from dict.fromkeys([name for name in (way.short, way.whole) if name])
@@ -161,12 +161,12 @@ def names_in(frame: FrameType, module: Any) -> Iterator[str]:
 
 
 def _paths(outer: Any, module: Any) -> list[str]:
-    """What a module is called by one that holds it."""
+    """Return a module's names in one that holds it."""
     return [path for path, part in named_parts(outer) if part is module]
 
 
 def _ways(frame: FrameType) -> Iterator[_Way]:
-    """What a frame's variables hold, and what lies in that, the nearest first."""
+    """Yield what a frame's variables hold, and what is inside that, the nearest first."""
     names = [("" if name in OWNERS else name, thing) for name, thing in _held_by(frame)]
     todo = deque([_Way(thing, name, name, 0) for name, thing in names])
     met: set[int] = set()
@@ -180,13 +180,13 @@ def _ways(frame: FrameType) -> Iterator[_Way]:
 
 
 def _held_by(frame: FrameType) -> list[tuple[str, Any]]:
-    """A frame's variables that have names of their own: that of a loop holds another thing in the next round."""
+    """Return a frame's variables with permanent names: a loop variable holds another thing in the next iteration."""
     passing = listing(frame.f_code).loop_names
     return [(name, thing) for name, thing in variables(frame) if name not in passing and name[:1] != "_"]
 
 
 def _within(way: _Way) -> Iterator[_Way]:
-    """What lies in a thing: the items of a list, a tuple or a dict, the attributes of anything else."""
+    """Yield what is inside a thing: items of a list, tuple or dict, or attributes of anything else."""
     thing, depth = way.thing, way.depth + 1
     if type(thing) not in _SEVERAL:
         is_module = _is_module(thing)  # of which more than its parts may be held in its attributes
@@ -211,7 +211,7 @@ def _dotted(name: str, path: str) -> str:
 
 
 def _attributes(thing: Any) -> dict[Any, Any]:
-    """What an object holds, with no code of its class being run."""
+    """Return an object's attributes, without running code of its class."""
     try:
         found: dict[Any, Any] = object.__getattribute__(thing, "__dict__")
     except (AttributeError, TypeError):

@@ -25,7 +25,7 @@ stands_for: dict[type, Callable[[Any], Any]] = {}
 
 
 def own_of(thing: Any) -> Any:
-    """The workbench's own tensor that stands for one of another engine; else the thing itself."""
+    """Return the workbench's own tensor for one of another engine; any other thing itself."""
     mirror = stands_for.get(class_of(thing)) if stands_for else None
     return thing if mirror is None else mirror(thing)
 
@@ -38,7 +38,7 @@ def _is_parameter(tensor: Any) -> bool:
 
 
 def named_in(frame: FrameType, is_tensor: Callable[[Any], bool] = is_tensor) -> list[tuple[str, Any]]:
-    """The tensors that a frame's variables hold, each by its best name first.
+    """Return the tensors that a frame's variables hold, each by its best name first.
 
     After variables come the parameters and buffers of modules, then what lists and dicts hold. What a module has is
     called as the module calls it, whatever variable holds it too. The variable of a loop comes last, and never names a
@@ -72,7 +72,7 @@ def named_in(frame: FrameType, is_tensor: Callable[[Any], bool] = is_tensor) -> 
 
 
 def _items(name: str, thing: Any, is_tensor: Callable[[Any], bool], inner: bool = False) -> Iterator[tuple[str, Any]]:
-    """The tensors in a list, a tuple or a dict, "params[0]", "state['w']", and the leaves in those, "layers[0][1]"."""
+    """Yield the tensors in a list, tuple or dict, "params[0]", "state['w']", and the nested ones, "layers[0][1]"."""
     several: Any = thing
     pairs: Any = several.items() if class_of(thing) is dict else enumerate(several)
     for key, each in islice(pairs, _ITEMS):

@@ -54,7 +54,7 @@ _MOST = 4  # tensors whose shapes it gives
 
 
 def known_outside(error: BaseException | None) -> tuple[Called, tuple[str, int]] | None:
-    """What an error means that an operation or a layer raised in forward, and the user's line; else None."""
+    """Return what an operation's or a layer's error in forward means, and the user's line; None if it is unknown."""
     if error is None:
         return None
     with suppress(Exception):  # a recording that ends here must pass on the user's error, not one of its own
@@ -67,7 +67,7 @@ def known_outside(error: BaseException | None) -> tuple[Called, tuple[str, int]]
 
 
 def outside(error: BaseException) -> Called:
-    """What raised an error that isn't autograd's; its `name` is what a sentence calls that, with the shapes."""
+    """Return what raised an error that isn't autograd's; its `name` is how a sentence calls it, with the shapes."""
     ways = _ways(error)
     users = [at for at, way in enumerate(ways) if is_users(way.tb_frame.f_code.co_filename)]
     if not users:
@@ -106,7 +106,7 @@ def _code(way: TracebackType) -> str:
 
 
 def _layer(inner: list[TracebackType]) -> tuple[Any, Any] | None:
-    """The innermost module whose forward a library ran, and the tensor that this was given."""
+    """Return the innermost module whose forward a library ran, and the tensor passed to it."""
     for way in reversed(inner):
         told = dict(local_variables(way.tb_frame))
         names = way.tb_frame.f_code.co_varnames
@@ -136,7 +136,7 @@ def _called(layer: Any, way: TracebackType) -> str:
 
 
 def _tensors(way: TracebackType, text: str) -> list[tuple[str, Any]]:
-    """The tensors that an expression names, each once."""
+    """Return the tensors that an expression names, each once."""
     found: dict[str, Any] = {}
     for written in _NAMES.findall(text):
         while written and not is_any_tensor(held_by(way.tb_frame, written)):

@@ -14,7 +14,7 @@ _KINDS = typing.get_args(typing.get_type_hints(Part)["kind"])
 
 
 def shortened(text: str, most: int) -> str:
-    """A text that is not too long, or its beginning and its end."""
+    """Return a text if it isn't too long, or else its beginning and end."""
     return text if len(text) <= most else f"{text[: most * 3 // 4]} … {text[-(most // 5) :]}"
 
 
@@ -26,7 +26,7 @@ class PartsWritten:
         self._numbers: dict[int, int] = {}  # of the rows by the keys of the parts
 
     def number(self, path: tuple[Part, ...]) -> int | None:
-        """The row of the innermost part of a path; those it lies in have rows before it."""
+        """Return the row of a path's innermost part; the parts around it have earlier rows."""
         around = None
         for part in path:
             if part.key not in self._numbers:
@@ -65,7 +65,7 @@ class PartsRead:
             self._paths.append((*path, Part(kind, at + 1, title, number, *more)))
 
     def path(self, row: Any) -> tuple[Part, ...]:
-        """The parts down to one of them."""
+        """Return the path down to one of the parts."""
         if row.__class__ is not int or not 0 <= row < len(self._paths):
             raise ValueError("refers to an unknown part")
         path = self._paths[int(row)]

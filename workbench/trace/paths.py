@@ -63,7 +63,7 @@ class Paths:
         self._waiting: dict[str, int] = {}  # backward that runs -> how many frames wait for it
 
     def path(self, stack: Stack | None, entry: Any) -> tuple[Part, ...]:
-        """The path of a node that was made at this stack, in this entry of a scope."""
+        """Return the path of a node that was made at this stack, in this scope entry."""
         if stack is None:
             return ()
         if stack is self._last:
@@ -79,17 +79,17 @@ class Paths:
             self._go(stack, None)
 
     def begin(self, task: str) -> None:
-        """A backward begins where the program is: until it ends, the frames around it wait, and their loops too."""
+        """Begin a backward pass where the program is: until it ends, the frames around it wait, and their loops too."""
         self._waiting[task] = len(self._frames)
 
     def end(self, task: str | None) -> None:
-        """A backward is over."""
+        """End a backward pass."""
         self._waiting.pop(task or "", None)
 
     # Stacks.
 
     def _read(self, stack: Stack) -> list[_Point]:
-        """The frames, the outermost first, each with the instruction it is at."""
+        """Return the frames, the outermost first, each with its current instruction."""
         codes = stack[1]
         found: list[_Point] = []
         for at in range(0, len(codes), 2):
@@ -105,7 +105,7 @@ class Paths:
         return found[::-1]
 
     def _entered(self, stack: Stack, entry: Any) -> list[_Entered]:
-        """The scopes that are open, the outermost first, and which frame entered each."""
+        """Return the open scopes, the outermost first, and the frame that entered each."""
         below, codes, _ = stack
         scopes: list[Any] = []
         while entry is not None:
@@ -122,7 +122,7 @@ class Paths:
 
     @staticmethod
     def _place(scope: Any, codes: Sequence[CodeType], place: int) -> tuple[int, int | None]:
-        """The frame that entered a scope and still runs; -1 if it is outside of what was recorded."""
+        """Return the frame that entered a scope and still runs; -1 if it is outside the recording."""
         for at in range(0, len(scope.frames), 2):
             if 0 <= place < len(codes) and codes[place] is scope.frames[at]:
                 return place, scope.frames[at + 1]
@@ -229,7 +229,7 @@ class Paths:
     # Parts.
 
     def _parts(self, entered: list[_Entered]) -> tuple[Part, ...]:
-        """The path to where the program is."""
+        """Return the path to where the program is."""
         rows = self._told(entered)
         if len(rows) > _MOST_PARTS:
             rows = [*rows[: _MOST_PARTS - 1], rows[-1]]
@@ -286,7 +286,7 @@ class Paths:
         return rows
 
     def _statement(self, frame: _Frame) -> tuple[int, str]:
-        """The number of the statement that a frame is at, and its text if it has several lines."""
+        """Return the number of a frame's current statement, and its text if it has several lines."""
         line, text = frame.listing.statement(frame.offset)
         place = frame.listing.file, line
         return self._statements.setdefault(place, len(self._statements) + 1), text
@@ -307,7 +307,7 @@ class Paths:
 
 
 def scope_title(name: str, module: str) -> str:
-    """What a picture calls a scope: of a layer that has only a number its class too, as in `0 › Linear`."""
+    """Return a scope's title in pictures; a layer named by a number gets its class too, as in `0 › Linear`."""
     return f"{name} › {module}" if module and name.isdigit() else name
 
 
@@ -324,5 +324,5 @@ def _runs_again(frame: _Frame) -> bool:
 
 
 def _checkpoint(frame: _Frame) -> tuple[Any, ...]:
-    """The scope of what a checkpoint runs again."""
+    """Return the scope of what a checkpoint runs again."""
     return "scope", -frame.number, 0, "checkpoint", 0, "", "", ""

@@ -53,7 +53,7 @@ def probable_cut(frame: Any, line: tuple[str, int]) -> ProbableCut | None:
 
 
 def _scope_at(file: str, name: str, number: int) -> ast.AST | None:
-    """The function of a name around a line, or the whole file."""
+    """Return the function of a name around a line, or the whole file."""
     if (tree := tree_of(file)) is None:
         return None
     around = [each for each in ast.walk(tree) if isinstance(each, _Function) and each.name == name]
@@ -81,7 +81,7 @@ class _Search:
         self.frozen: dict[str, None] = {}  # modules of which no parameter takes gradients
 
     def behind(self, scope: ast.AST, value: ast.expr, before: int, deep: int) -> tuple[str, tuple[str, int]] | None:
-        """What cuts off a value that a line uses, the last cut first."""
+        """Return what cuts off a value that a line uses, the last cut first."""
         if isinstance(scope, _Function):
             for each in scope.decorator_list:
                 if (mode := _mode_of(each)) is not None:
@@ -97,7 +97,7 @@ class _Search:
         return None
 
     def _in(self, scope: ast.AST, value: ast.expr, deep: int) -> tuple[str, tuple[str, int]] | None:
-        """What cuts within an expression, or around it."""
+        """Return what cuts inside an expression, or around it."""
         if self._takes_gradients(value):
             for block in ast.walk(scope):
                 mode = None
@@ -116,7 +116,7 @@ class _Search:
         return None
 
     def _called(self, call: ast.Call, deep: int) -> tuple[str, tuple[str, int]] | None:
-        """What cuts inside a function of the user's that is called."""
+        """Return what cuts inside a user function that is called."""
         function = getattr(self._value_of(call.func), "__func__", self._value_of(call.func))
         code = getattr(function, "__code__", None)
         if code is None or not is_users(code.co_filename):
@@ -159,7 +159,7 @@ class _Search:
         return getattr(value, "requires_grad", False) is True
 
     def _value_of(self, name: ast.expr) -> Any:
-        """What a variable, or an attribute of one that is simply stored, holds; None if that is not known."""
+        """Return what a variable holds, or an attribute that is simply stored; None if unknown."""
         if isinstance(name, ast.Name):
             return self.variables.get(name.id)
         if isinstance(name, ast.Attribute) and (owner := self._value_of(name.value)) is not None:
@@ -196,7 +196,7 @@ def _switch_of(call: ast.Call) -> str | None:
 
 
 def _cut_of(node: ast.AST) -> tuple[str, list[ast.expr]] | None:
-    """What cuts, and what it is applied to."""
+    """Return what cuts, and what it is applied to."""
     if isinstance(node, ast.Attribute) and node.attr in ("data", "indices"):
         return f".{node.attr}", [node.value]
     if isinstance(node, ast.Compare):

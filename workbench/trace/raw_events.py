@@ -77,7 +77,7 @@ class RawEvents:
         return self._gone + len(self._raw) - bool(self._gone)  # the first then tells of those that are gone
 
     def id_of(self, serial: int) -> str | None:
-        """The id by which the records speak of a node or a tensor, if they do."""
+        """Return the id of a node or a tensor in the records, if they have one."""
         self.records()
         return self._reader.id_of(serial)
 
@@ -85,7 +85,7 @@ class RawEvents:
         self._reader, self._named = self._reading(self._names), len(self._names)
 
     def _changed(self, at: int) -> None:
-        """The raw event there is no longer what it was."""
+        """Note that the raw event there has changed."""
         if self._reader.read_already > at:
             self._read_anew()
 
@@ -212,9 +212,10 @@ class RawEvents:
         self._raw.append((BackwardFinished, task))
 
     def left_with(self, error: BaseException | None, missing: tuple[Called, tuple[str, int]] | None = None) -> None:
-        """The block of the recording has ended, by an error or not: put down whether it caught those before.
+        """End the recording's block, with an error or without, and record whether it caught earlier errors.
 
-        `missing` is whose `.grad` was None where the error came, or the operation or layer that raised it in forward.
+        `missing` is the tensor whose `.grad` was None where the error came, or the operation or layer that raised it in
+        forward.
         """
         if error is not None and not self._has_noted(error):
             if missing is not None:
@@ -268,7 +269,7 @@ class RawEvents:
         (self._late if hook[0] == "accumulated" else self._raw).append((HookRan, task, place, hook, before, after))
 
     def _take_late(self, leaf: int) -> list[Raw]:
-        """What hooks did since a gradient was added to a leaf's."""
+        """Return what hooks did since a gradient was added to a leaf's."""
         if not self._late:
             return []
         told, self._late = [each for each in self._late if value_of(each, "node") == leaf], []

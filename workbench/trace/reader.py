@@ -42,7 +42,7 @@ class Reader:
         self.paths = Paths()
 
     def read(self, raw: Sequence[Raw]) -> list[Record]:
-        """The records of all raw events so far."""
+        """Return the records of all raw events so far."""
         news = raw[len(self._records) :]
         with uncollected():
             self._records += [self._read(each) for each in news]
@@ -51,7 +51,7 @@ class Reader:
         return self._records
 
     def _read(self, raw: Raw) -> Record:
-        """The record of a raw event; one that cannot be read is lost, and no other."""
+        """Return the record of a raw event; one that can't be read is lost, and no other."""
         try:
             return self.record(raw)
         except Exception:
@@ -59,7 +59,7 @@ class Reader:
             return EventLost(raw[0].__name__)
 
     def record(self, raw: Raw) -> Record:
-        """The record of a raw event, all before it having been read."""
+        """Return the record of a raw event, after all before it have been read."""
         read: Callable[..., Record] = raw[0].read
         return read(self, *raw[1:])
 
@@ -76,32 +76,32 @@ class Reader:
     # What raw events ask as they are read.
 
     def id(self, serial: int, kind: str) -> str:
-        """The id of a serial number, a new one of this kind if no record has told of it."""
+        """Return the id of a serial number; a new one of this kind if no record has it."""
         if serial not in self.ids:
             self._counts[kind] += 1
             self.ids[serial] = f"{kind}{self._counts[kind]}"
         return self.ids[serial]
 
     def id_of(self, serial: int) -> str | None:
-        """The id of a serial number, if a record has told of it."""
+        """Return the id of a serial number, if a record has it."""
         return self.ids.get(serial)
 
     def place(self, serial: int | None) -> str | None:
-        """The id of what a record has told of, if there is such a thing."""
+        """Return the id of a recorded thing, if there is one."""
         return None if serial is None else self.ids[serial]
 
     def code(self, cls: type) -> tuple[Code, ...]:
-        """What a node of this class computes."""
+        """Return the code of a node of this class."""
         if cls not in self._code:
             self._code[cls] = code_of(cls)
         return self._code[cls]
 
     def source(self, stack: Stack | None) -> SourceLine | None:
-        """The user's line at a stack."""
+        """Return the user's line at a stack."""
         return None if stack is None else source(line_in(stack))
 
     def seen_at(self, stack: Stack) -> SourceLine | None:
-        """The line of what makes no node, which tells how far the program is."""
+        """Return the line of an event without a node, which shows how far the program is."""
         self.paths.see(stack)
         return self.source(stack)
 
@@ -114,7 +114,7 @@ class Reader:
         packed: tuple[Any, ...] | None = None,
         storage: tuple[int, int] | None = None,
     ) -> Saved:
-        """What a node, or a checkpoint, keeps."""
+        """Return what a node or a checkpoint saves."""
         shown = None if storage is None else self._storage(*storage)
         if packed is None:
             return Saved(slot, self.place(own), value(copy), at, storage=shown)
@@ -122,7 +122,7 @@ class Reader:
         return Saved(slot, None, value(copy), at, Packing(hook, source(line), kept, self.place(of)), shown)
 
     def _storage(self, serial: int, size: int) -> Storage:
-        """The storage with the serial number of its owner, or one of its own."""
+        """Return the storage with its owner's serial number, or a storage of its own."""
         id = self.ids.get(serial) or self._storages.get(serial)
         if id is None:
             self._counts["s"] += 1
@@ -130,13 +130,13 @@ class Reader:
         return Storage(id, size)
 
     def changed(self, tensor: int) -> str:
-        """The id of a tensor that is not as it was when last seen."""
+        """Return the id of a tensor that has changed since it was last seen."""
         id = self.ids[tensor]
         self._last.pop(id, None)
         return id
 
     def seen(self, tensors: tuple[Any, ...]) -> tuple[TensorSeen, ...]:
-        """The tensors that are new, or not as they were when last seen."""
+        """Return the tensors that are new, or changed since they were last seen."""
         news: list[TensorSeen] = []
         for each in tensors:  # a cut may be of one that comes later
             self.id(each[0], "t")
@@ -167,7 +167,7 @@ class Reader:
         return Cut(own, way.output_nr, word, source(line), operation, tuple(known))
 
     def argument(self, arg: Any) -> Argument:
-        """What an operation was called with."""
+        """Return an argument of an operation."""
         if arg.__class__ is tuple:
             return Argument(self.ids[arg[0]], *arg[1:] or ("",))
         return Argument(None, text_of(arg))

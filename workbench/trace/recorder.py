@@ -155,7 +155,7 @@ class EventRecorder(WorkbenchDescriber):
         self._put_finished(task._tag, node._tag, copies)
 
     def _arrive(self, leaf: Any, grads: Any, copies: tuple[Any, ...]) -> None:
-        """What arrives at a leaf is its `.grad` afterwards, if it has none yet."""
+        """Record what arrives at a leaf, which is its `.grad` afterwards if it has none yet."""
         meta = leaf._meta
         if leaf.grad is not None or meta is not None and meta.post_accumulate:
             self._sent = {}  # written in place, or by a hook
@@ -250,7 +250,7 @@ class EventRecorder(WorkbenchDescriber):
             self._put_grad_changed(tensor._tag, grad, name, stack or self.sampler.stack())
 
     def _saved_of(self, node: Any, written: Any, found: dict[int, Any]) -> list[tuple[Any, ...]]:
-        """What a node has saved; of what is written the values too, as these are told only after it."""
+        """Return what a node saved, with the values of written tensors, which are recorded only after the write."""
         saved = self._saved(node, [written], found)
         return [
             (name, own, self._copy(written), *more) if own == written._tag else (name, own, copy, *more)
@@ -360,7 +360,7 @@ HEAR: dict[str, Callable[..., None]] = {kind: getattr(EventRecorder, f"on_{kind}
 
 
 def _tensors_given(created: Raw) -> list[int]:
-    """The tensors that the operation of a node was called with."""
+    """Return the tensors that a node's operation was called with."""
     return [arg[0] for arg in value_of(created, "args") if arg.__class__ is tuple]
 
 
@@ -421,7 +421,7 @@ class Recorder(InChapters, EventRecorder):
             return super().records(count)
 
     def records_without_keeping(self, event: Event) -> list[Record]:
-        """The records that an event would add, which are not kept."""
+        """Return the records that an event would add, without keeping them."""
         self.records()
         begin = len(self._raw)
         self(event)
@@ -430,7 +430,7 @@ class Recorder(InChapters, EventRecorder):
         return told
 
     def known(self) -> tuple[set[int], set[int]]:
-        """The nodes and tensors that it has told of so far."""
+        """Return the nodes and tensors recorded so far."""
         return self._nodes.copy(), self._tensors.copy()
 
     def forget_all_but(self, known: tuple[set[int], set[int]]) -> None:
@@ -484,7 +484,7 @@ class ErrorRecorder(Recorder):
         named: Iterable[tuple[str, Any]],
         failure: tuple[int | None, str, str],
     ) -> None:
-        """The graph behind `roots` and `tensors`, names of variables, and (the failing node's tag, type, words)."""
+        """Record the graph of `roots` and `tensors`, variables' names, and (the failing node's tag, type, message)."""
         named = list(named)
         self._held = [tensor for _, tensor in named]
         found: dict[int, tuple[Any, ...]] = {}
@@ -504,7 +504,7 @@ class ErrorRecorder(Recorder):
         self._put_failed(None, node if node in self._nodes or node in self._tensors else None, kind, words)
 
     def _saved(self, node: Any, tensors: list[Any], found: dict[int, Any]) -> tuple[Any, ...]:
-        """A node keeps the array of its own output, which the user may hold as a tensor."""
+        """Return what a node saved; the array of its own output may be a tensor that the user holds."""
         items = [getattr(thing, "_array", thing) for _, thing, _ in node.saved_items()]
         for tensor in self._held:
             if any(tensor._array is item for item in items):
@@ -514,5 +514,5 @@ class ErrorRecorder(Recorder):
 
 
 def number_of(node: Any) -> int:
-    """The number under which a node stands in records: of a leaf's AccumulateGrad, the leaf's."""
+    """Return the number of a node in records; for an AccumulateGrad, its leaf's."""
     return tag(getattr(node, "variable", node))

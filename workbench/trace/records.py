@@ -43,12 +43,12 @@ def is_slot(saved: Saved) -> bool:
 
 
 def tensor_of(saved: Saved) -> str | None:
-    """The tensor that was to be saved, whatever is kept in its place, if the trace knows it."""
+    """Return the tensor to be saved, whatever is saved instead, if the trace knows it."""
     return saved.tensor or (saved.packed.tensor if saved.packed else None)
 
 
 def as_kept(saved: Saved, name: str) -> str:
-    """What is kept of what has this name: `x`, `a slot for x`, or `x packed by pack`."""
+    """Return what is saved for a name: `x`, `a slot for x`, or `x packed by pack`."""
     if saved.packed is None:
         return name
     return f"a slot for {name}" if is_slot(saved) else f"{name} packed by {saved.packed.hook}"
@@ -84,7 +84,7 @@ class CheckpointKept(Record):
             frame.see(seen)
 
     def sentence(self, frame: Frame) -> str:
-        """What it does; several tensors of one run are told in the same words."""
+        """Say what it does; several tensors of one run share the same words."""
         who = checkpoint_said(self.checkpoint)
         if self.again:
             return f"{who} recomputes its part" if self.repeated else f"inside that, {who} saves its arguments"
@@ -110,7 +110,7 @@ class CheckpointDropped(Record):
         """Nothing in the graph changes."""
 
     def sentence(self, frame: Frame) -> str:
-        """That a node has what it needs; the end of a checkpoint belongs to no step."""
+        """Say that a node has what it needs; the end of a checkpoint belongs to no step."""
         return "" if self.name is None else f"{checkpoint_said(self.checkpoint)} returns the recomputed tensors"
 
 
@@ -237,7 +237,7 @@ class NodeCreated(Building):
         frame.add_edge(f"{self.node}.{index}", EdgeState(edge.target, self.node, edge.output_nr))
 
     def sentence(self, frame: Frame) -> str:
-        """What was computed from what, and what is kept for backward."""
+        """Say what was computed from what, and what is saved for backward."""
         if self.found:
             return ""
         made = [seen for seen in self.tensors if seen.node == self.node]
@@ -271,7 +271,7 @@ class NodeCreated(Building):
         zeros: tuple[int, ...] = (),
         line: Line = None,
     ) -> NodeCreated | TensorsFound:
-        """The record; of a found node that an earlier chapter has told of, its tensors.
+        """Return the record; if an earlier chapter has the node already, only its tensors.
 
         Of one whose birth nobody heard, somebody else may have told the line.
         """
@@ -335,7 +335,7 @@ class NodesGone(Building):
 
     @classmethod
     def read(cls, at: Reading, nodes: tuple[int, ...]) -> NodesGone:
-        """The record: of some nobody has told."""
+        """Return the record, without the nodes that no record has."""
         return cls(tuple([at.ids[node] for node in nodes if node in at.ids]))
 
 
@@ -473,7 +473,7 @@ class TensorShown(Building):
     source: Located
 
     def apply(self, frame: Frame) -> None:
-        """A tensor without a node is the whole graph."""
+        """Apply the event: a tensor without a node is the whole graph."""
         tensor = frame.tensors[self.tensor]
         if tensor.node is None:
             frame.play_part(self.tensor, "leaf" if tensor.requires_grad else "constant")
@@ -481,7 +481,7 @@ class TensorShown(Building):
         frame.cursor = self.source or frame.cursor
 
     def sentence(self, frame: Frame) -> str:
-        """What is shown."""
+        """Say what is shown."""
         tensor = frame.tensors[self.tensor]
         if tensor.node is None:
             kind = "a leaf: gradients end here" if tensor.requires_grad else "a constant: it gets no gradient"
@@ -515,13 +515,13 @@ class TensorWritten(Building):
         return f"{self.name} writes into" if self.optimizer is None else f"{self.optimizer} changes"
 
     def phase(self, frame: Frame) -> Phase:
-        """An update, if it writes unrecorded into a leaf that a backward can have given a gradient."""
+        """Return "update" if it writes unrecorded into a leaf that a backward pass may have given a gradient."""
         owner = frame.tensors[frame.owner(self.tensor)]
         leaf = owner.node is None and owner.requires_grad
         return frame.between if self.node is None and leaf else Building.phase(self, frame)
 
     def apply(self, frame: Frame) -> None:
-        """The tensor has a new value and version, and may have come from another node by that.
+        """Give the tensor its new value and version, and perhaps another origin.
 
         What shares its memory has the same version.
         """
@@ -536,7 +536,7 @@ class TensorWritten(Building):
         frame.focus = frame.key(self.slices or self.tensor)
 
     def sentence(self, frame: Frame) -> str:
-        """What it is now, and which nodes had saved what it was."""
+        """Say what it is now, and which nodes had saved its earlier value."""
         what = frame.called(self.tensor)
         written = f"{self.writes} {what}: now {said(self.value)}, version {self.version}"
         if late := frame.stale_holders(self.tensor):
@@ -593,7 +593,7 @@ class BackwardStarted(Record):
         create_graph: Any,
         stack: Stack,
     ) -> BackwardStarted:
-        """The record; expressions are of this backward from here on."""
+        """Return the record; later expressions belong to this backward pass."""
         line, ids, own = at.seen_at(stack), at.ids, at.id(task, "b")
         at.paths.begin(own)
         starts = tuple([Root(ids[node], nr, value(seed)) for node, nr, seed in roots])
@@ -611,12 +611,12 @@ class NodeStarted(Record):
     grads: tuple[Value | None, ...]
 
     def apply(self, frame: Frame) -> None:
-        """It runs, and what ran before is done."""
+        """Mark it as running, and what ran before as done."""
         frame.start(self.node)
         frame.place(self.node).received = self.grads
 
     def sentence(self, frame: Frame) -> str:
-        """What came in."""
+        """Say what came in."""
         grads = series([frame.arrived(self.node, nr, each) for nr, each in enumerate(self.grads)])
         plural = "s" if len(self.grads) > 1 else ""
         article = f"the gradient{plural} " if any(each is not None for each in self.grads) else ""
@@ -639,11 +639,11 @@ class NodeFinished(Record):
                 frame.flow(self.task, key, grad)
 
     def sentence(self, frame: Frame) -> str:
-        """What went out, and where to."""
+        """Say what went out, and where to."""
         return self.told(frame, frame.receiver)
 
     def told(self, frame: Frame, receiver: Callable[[EdgeState], str]) -> str:
-        """The same in other words for where it goes to."""
+        """Say the same, with other words for where it goes."""
         edges = [edge for _, edge in frame.edges_of(self.node) if edge.state == "flowing"]
         told = edges if len(edges) <= _MOST_SENT else edges[:_FIRST_SENT]
         sent = [f"{said(edge.grad)} to {receiver(edge)}" for edge in told]
@@ -666,7 +666,7 @@ class SavedFreed(Record):
             frame.touch(Key("node", node))
 
     def sentence(self, frame: Frame) -> str:
-        """That it is gone, or the slots that a checkpoint had left in its place."""
+        """Say that it is freed, or name the slots that a checkpoint had left in its place."""
         saved = frame.nodes[self.node].made.saved
         if saved and all(map(is_slot, saved)):
             return f"its slot{'s are' if len(saved) > 1 else ' is'} freed"
@@ -687,7 +687,7 @@ class GradAccumulated(Record):
         frame.add_up(self.task, self.tensor, self.grad)
 
     def sentence(self, frame: Frame) -> str:
-        """The leaf's gradient, and what it was before."""
+        """Say what the leaf's gradient is, and what it was before."""
         tensor = frame.tensors[self.tensor]
         slot = f"{tensor.name}.grad" if tensor.name else "its grad"
         if self.grad is None:
@@ -708,7 +708,7 @@ class GradChanged(Record):
     source: Reached
 
     def phase(self, frame: Frame) -> Phase:
-        """An update, unless a hook or a node's own backward does it."""
+        """Return "update", unless a hook or a node's own backward does it."""
         return frame.between
 
     @property
@@ -717,7 +717,7 @@ class GradChanged(Record):
         return self.grad is None or self.name == "zero_"
 
     def apply(self, frame: Frame) -> None:
-        """The leaf has another gradient, or none."""
+        """Give the leaf another gradient, or none."""
         tensor = frame.tensors[self.tensor]
         tensor.cleared |= tensor.grad is not None and self.grad is None
         why = "cleared since" if self.clears else f"{self.name} changed grad since" if self.name else "replaced since"
@@ -726,7 +726,7 @@ class GradChanged(Record):
         frame.focus = Key("tensor", self.tensor)
 
     def sentence(self, frame: Frame) -> str:
-        """What it is now."""
+        """Say what it is now."""
         slot = f"{frame.called(self.tensor)}.grad"
         if self.grad is None:
             return f"{slot} is cleared"
@@ -748,7 +748,7 @@ class GradCaptured(Record):
     grad: Value | None
 
     def apply(self, frame: Frame) -> None:
-        """The place has what it was waiting for."""
+        """Mark the place as having what it waited for."""
         frame.start(self.node)
         frame.hand_out(self.task, self.node)
         place = frame.place(self.node)
@@ -776,12 +776,12 @@ class BackwardFinished(Record):
         frame.focus = None
 
     def sentence(self, frame: Frame) -> str:
-        """That it is over."""
+        """Say that it has ended."""
         return "Backward pass finished"
 
     @classmethod
     def read(cls, at: Reading, task: int) -> BackwardFinished:
-        """The record; expressions are of no backward from here on."""
+        """Return the record; later expressions belong to no backward pass."""
         at.paths.end(at.ids[task])
         return cls(at.ids[task])
 
@@ -806,7 +806,7 @@ class Failed(Record):
         return "forward" if self.task is None else "backward"
 
     def apply(self, frame: Frame) -> None:
-        """The backward ends here."""
+        """End the backward pass."""
         frame.finish(self.task)
         if self.node is not None:
             place = frame.place(self.node)
@@ -833,7 +833,7 @@ class Failed(Record):
         off: bool = False,
         called: Called | None = None,
     ) -> Failed:
-        """The record, with which the backward is over."""
+        """Return the record, with which the backward pass ends."""
         own = None if task is None else at.id(task, "b")
         at.paths.end(own)
         known = tuple([at.ids[each] for each in about if each in at.ids])
@@ -868,14 +868,14 @@ class LevelEntered(Building):
         return f"{self.transform}{batch} (level {self.number})"
 
     def apply(self, frame: Frame) -> None:
-        """It is on top."""
+        """Put it on top."""
         frame.levels[self.level] = self
         if not self.found:
             frame.enter(self.level)
             frame.cursor = self.source or frame.cursor
 
     def sentence(self, frame: Frame) -> str:
-        """That it begins."""
+        """Say that it begins."""
         return f"{self.title} begins" if not self.found else ""
 
 
@@ -905,7 +905,7 @@ class OperationRan(Building):
         frame.cursor = self.source or frame.cursor
 
     def sentence(self, frame: Frame) -> str:
-        """What was computed from what."""
+        """Say what was computed from what."""
         results = [frame.tensors[output] for output in self.outputs]
         given = series([f"{each.name} = " * bool(each.name) + said(each.value) for each in results])
         sizes = results[0].value.shape[: results[0].value.batch] if results else ()
@@ -923,7 +923,7 @@ class OperationRan(Building):
         outputs: tuple[int, ...],
         spot: Spot,
     ) -> OperationRan:
-        """The record, with the formula of the operation, or the methods of the Function."""
+        """Return the record, with the operation's formula, or the Function's methods."""
         seen, custom = at.seen(tensors), isinstance(what, type)
         line, text = read_spot(spot)
         return cls(
@@ -966,7 +966,7 @@ class TangentPushed(Building):
         frame.focus = Key("tangent", self.outputs[0].tensor)
 
     def sentence(self, frame: Frame) -> str:
-        """What they are, and what they come from."""
+        """Say what they are, and what they come from."""
         moved = series([frame.called(operand.tensor) for operand in self.operands])
         found = series([said(output.value) for output in self.outputs])
         return f"the tangent of {frame.called(self.outputs[0].tensor)} is {found}, from that of {moved}"
@@ -981,7 +981,7 @@ class TangentPushed(Building):
         outputs: tuple[Any, ...],
         operands: tuple[Any, ...],
     ) -> TangentPushed:
-        """The record, with how the tangent is computed."""
+        """Return the record, with how the tangent is computed."""
         seen, custom = at.seen(tensors), isinstance(what, type)
         methods = [each for each in methods_of(what) if each.name == "jvp"] if custom else []
         return cls(

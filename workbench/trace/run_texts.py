@@ -54,7 +54,7 @@ def _find(code: CodeType, around: Sequence[FrameType]) -> Place | None:
 
 
 def _of_magic(code: CodeType, magic: FrameType, around: Iterable[FrameType]) -> Place | None:
-    """The lines of a cell or of one line that a magic of IPython's compiled, at their place in the cell."""
+    """Return the lines of a cell or a line that an IPython magic compiled, at their place in the cell."""
     held = dict(local_variables(magic))
     text, first = held.get("cell"), 1  # behind the line of the magic itself
     if not text:
@@ -70,7 +70,7 @@ def _is_cell(frame: FrameType) -> bool:
 
 
 def _texts_in(frame: FrameType, code: CodeType) -> Iterator[str]:
-    """The texts that a frame's variables and its code hold and that could be those of a code."""
+    """Yield the texts in a frame's variables and its code that could be the source of a code."""
     is_module = frame.f_code.co_name == "<module>"
     values = [] if is_module else [value for _, value in local_variables(frame)]
     values += [frame.f_globals.get(name) for name in {*frame.f_code.co_names}]
@@ -81,7 +81,7 @@ def _texts_in(frame: FrameType, code: CodeType) -> Iterator[str]:
 
 
 def _codes_of(text: str, mode: str, code: CodeType) -> Iterator[CodeType]:
-    """The codes that a text compiles to, the inner ones too."""
+    """Yield the codes that a text compiles to, including inner ones."""
     if parsed(text) is None:  # which warns of nothing, as compiling may
         return
     flags = code.co_flags & _FUTURE

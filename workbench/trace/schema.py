@@ -52,12 +52,12 @@ HowRead = Callable[[Reading, Any], Any]  # how a raw value is read
 
 
 def asks(method: str, *more: Any) -> HowRead:
-    """The way of a value that a method of the reader reads."""
+    """Return how to read a value with a method of the reader."""
     return lambda at, given: getattr(at, method)(given, *more)
 
 
 def by(function: Callable[[Any], Any]) -> HowRead:
-    """The way of a value that needs nothing of the reader."""
+    """Return how to read a value without the reader."""
     return lambda at, given: function(given)
 
 
@@ -77,7 +77,7 @@ class Record:
 
     @classmethod
     def read(cls, at: Reading, *values: Any, **named: Any) -> Record:
-        """The record of a raw event, all before it having been read: each value as its field's type says."""
+        """Return the record of a raw event, after all before it have been read: each value as its field's type says."""
         arguments = [given if way is None else way(at, given) for way, given in zip(_ways(cls), values, strict=False)]
         return cls(*arguments, **named)
 
@@ -99,9 +99,9 @@ class Record:
             frame.touch(frame.focus)
 
     def sentence(self, frame: Frame) -> str:
-        """The event as a clause without its full stop, the frame being as the event has left it.
+        """Return the event as a clause without its full stop; the frame is in the state after the event.
 
-        The clauses of one step of the player are joined into its caption. Who says nothing else is told by its name:
+        The clauses of one player step are joined into its caption. The default is the event's name:
         `MulBackward0: gradient scaled`.
         """
         if self.quiet:
@@ -134,19 +134,19 @@ def _way(hint: Any) -> HowRead | None:
 
 @cache
 def names_of(kind: Any) -> tuple[str, ...]:
-    """What the values of a raw event are called: the parameters of `read`, or the fields of its record."""
+    """Return the names of a raw event's values: the parameters of `read`, or the fields of its record."""
     code = kind.read.__code__
     return code.co_varnames[2 : code.co_argcount] or kind.__match_args__
 
 
 def value_of(raw: Raw, name: str) -> Any:
-    """The value of a raw event that has this name; None if it has none."""
+    """Return the value of a raw event with this name; None if it has none."""
     names = names_of(raw[0])
     return raw[1 + names.index(name)] if name in names else None
 
 
 def replaced(raw: Raw, **values: Any) -> Raw:
-    """A raw event with other values under these names."""
+    """Return a raw event with other values under these names."""
     kind, *others = raw
     return kind, *[values.get(name, other) for name, other in zip(names_of(kind), others, strict=False)]
 
@@ -156,6 +156,6 @@ _Kind = TypeVar("_Kind", bound=type[Record])
 
 
 def kind_of_event(cls: _Kind) -> _Kind:
-    """A record that files may hold."""
+    """Register a record that files may hold."""
     RECORDS[cls.__name__] = cls
     return cls

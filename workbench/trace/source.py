@@ -86,13 +86,13 @@ def lines_of(file: str) -> list[str]:
 
 
 def line_text(file: str, number: int) -> str:
-    """A line of the source; empty where that is not known."""
+    """Return a line of the source; empty if it is unknown."""
     lines = lines_of(file)
     return lines[number - 1] if 1 <= number <= len(lines) else ""
 
 
 def text_between(file: str, begin: tuple[int, int], end: tuple[int, int]) -> str:
-    """The source from one line and column to another; columns count bytes. Empty where it is not known."""
+    """Return the source from one line and column to another; columns count bytes. Empty if it is unknown."""
     lines = [line_text(file, number).encode() for number in range(begin[0], end[0] + 1)]
     if not all(lines):
         return ""
@@ -108,7 +108,7 @@ _parsing = RLock()
 
 
 def tree_of(file: str) -> ast.Module | None:
-    """The syntax tree of a file or a cell; None where its source is not known."""
+    """Return the syntax tree of a file or a cell; None if its source is unknown."""
     lines = lines_of(file)
     known = _trees.get(file)
     if known is None or known[0] is not lines:
@@ -119,7 +119,7 @@ def tree_of(file: str) -> ast.Module | None:
 
 
 def parsed(text: str) -> ast.Module | None:
-    """The syntax tree of a piece of source, if it is Python. Of what is odd in it Python has already warned."""
+    """Return the syntax tree of a piece of source, if it is Python. Python has already warned of oddities in it."""
     with _parsing, warnings.catch_warnings():  # what it changes is of all threads
         warnings.simplefilter("ignore")
         try:
@@ -129,7 +129,7 @@ def parsed(text: str) -> ast.Module | None:
 
 
 def source_lines(code: Any) -> tuple[list[str], int]:
-    """The lines of a function or its code, and the number of the first.
+    """Return the lines of a function or its code, and the number of the first.
 
     Errors: OSError where they are not known, TypeError for what is not written in Python.
     """
@@ -142,7 +142,7 @@ def source_lines(code: Any) -> tuple[list[str], int]:
 
 
 def source(line: Line) -> SourceLine | None:
-    """A line of code, by the name of the file it is in."""
+    """Return a line of code, by the name of its file."""
     if line is None:
         return None
     path, number = line
@@ -151,7 +151,7 @@ def source(line: Line) -> SourceLine | None:
 
 
 def file_of(path: str) -> str:
-    """A file by its base name; a notebook's cells are all called `cell`."""
+    """Return a file's base name; all cells of a notebook are called `cell`."""
     path = path.partition(_KEPT)[0]
     cell = "ipykernel_" in path or path.startswith("<ipython-input")
     return "cell" if cell else ntpath.basename(path)
@@ -164,7 +164,7 @@ def joined(text: str) -> str:
 
 
 def without_comment(text: str) -> str:
-    """A piece of source without its comments."""
+    """Return a piece of source without its comments."""
     if "#" not in text:
         return text
     lines = text.splitlines(keepends=True)
@@ -183,5 +183,5 @@ LONGEST = 300  # characters of an expression that are kept
 
 
 def shortened(text: str) -> str:
-    """A text of a bearable length: its beginning and its end."""
+    """Return a text short enough to read: its beginning and its end."""
     return text if len(text) <= LONGEST else f"{text[: LONGEST * 2 // 3]} … {text[-LONGEST // 4 :]}"

@@ -15,7 +15,7 @@ _frame_at = sys._getframe  # pyright: ignore[reportPrivateUsage]  inspect has no
 
 
 def user_frame() -> FrameType | None:
-    """The innermost frame of the user's code; of a thread that runs nothing of the user's, that of the library."""
+    """Return the innermost frame of user code; in a thread that runs none, the innermost frame of the library."""
     frame: FrameType | None = _frame_at(1)
     library = None
     while frame is not None and not is_users(frame.f_code.co_filename):
@@ -35,12 +35,12 @@ def user_frames() -> Iterator[FrameType]:
 
 
 def line_of(frame: FrameType | None) -> Line:
-    """The file and the line that a frame is at."""
+    """Return the file and the line that a frame is at."""
     return None if frame is None else _listing(frame).at(frame.f_lineno)
 
 
 def user_line() -> Line:
-    """The innermost line of the user's code whose text is known; if none is, the innermost."""
+    """Return the innermost line of user code whose text is known; if there is none, the innermost line."""
     found: Line = None
     for frame in user_frames():
         line = line_of(frame)
@@ -84,14 +84,14 @@ class StackSampler:
         self._address = self._below = 0
 
     def begin(self, frame: FrameType) -> None:
-        """This is where the recording begins: what called it is of no interest."""
+        """Begin the recording here: frames outside this one are left out."""
         self._code, self._address, self._below = frame.f_code, id(frame), 0
         while (outer := frame.f_back) is not None:
             frame = outer
             self._below += 1
 
     def stack(self, up: int = 3) -> Stack:
-        """The stack, without those of the listener who asks: from the frame so many `up`."""
+        """Return the stack from the frame `up` levels above, without those of the listener who asks."""
         frame: FrameType | None = _frame_at(up)
         outermost, address, below = self._code, self._address, 0
         found: list[Any] = []
@@ -112,7 +112,7 @@ class StackSampler:
         return below, tuple(found), tuple([((last - at) // 2, names, held) for at, names, held in looping])
 
     def frames(self) -> list[FrameType]:
-        """The frames of the user's code, the outermost first: from where the recording began, if it is on the stack."""
+        """Return the user code's frames, the outermost first: from the recording's beginning, if it is on the stack."""
         found: list[FrameType] = []
         for frame in user_frames():
             found.append(frame)
@@ -122,7 +122,7 @@ class StackSampler:
 
 
 def line_in(stack: Stack) -> tuple[str, int] | None:
-    """The innermost line of the user's code whose text is known; if none is, the innermost; else a library's."""
+    """Return the innermost line of user code with known text; if there is none, the innermost line, or a library's."""
     found = library = None
     codes = stack[1]
     for at in range(0, len(codes), 2):
@@ -143,7 +143,7 @@ def _line_at(code: CodeType, lasti: int) -> tuple[str, int]:
 
 
 def _held(frame: FrameType, names: tuple[str, ...]) -> tuple[int, ...]:
-    """What tells the round of a loop from the one before: the number that a variable holds, or another thing's address.
+    """Return what distinguishes a loop's iterations: the number that a variable holds, or an object's address.
 
     All that counts is whether it changes.
     """
@@ -155,7 +155,7 @@ def _held(frame: FrameType, names: tuple[str, ...]) -> tuple[int, ...]:
 
 
 def outermost_module() -> Any:
-    """The outermost module of the workbench's own that is being called, if one is."""
+    """Return the outermost of the workbench's own modules that is being called, if there is one."""
     found = None
     frame: FrameType | None = _frame_at(1)
     while frame is not None:
@@ -171,7 +171,7 @@ _STEPS = frozenset({"_hooked.<locals>.hooked", "Optimizer.profile_hook_step.<loc
 
 
 def stepping() -> str | None:
-    """The class of the optimiser whose step is running, if one is."""
+    """Return the class of the optimizer whose step is running, if there is one."""
     frame: FrameType | None = _frame_at(1)
     while frame is not None:
         code = frame.f_code

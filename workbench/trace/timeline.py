@@ -49,7 +49,7 @@ class Timeline:
         self._kept: dict[Any, tuple[Sequence[Record], Any]] = {}  # a snapshot has the same
 
     def snapshot(self) -> Self:
-        """What happened so far, which does not grow: the nodes of a trace may go while a picture of it is made."""
+        """Return the events so far, which don't grow: a trace may lose nodes while a picture of it is made."""
         now = copy(self)
         now._source = list(self.events)
         return now
@@ -60,7 +60,7 @@ class Timeline:
         return self._source if isinstance(self._source, Sequence) else self._source.records()
 
     def kept(self, make: Callable[[Any], _Made], of: Callable[[Sequence[Record]], Any] | None = None) -> _Made:
-        """What is made of the events, or `of` what is kept of them: once for these, and anew where there are others."""
+        """Return what is made of the events, or `of` a part of them: once, and again only after the events change."""
         events = self.events
         if make not in self._kept or self._kept[make][0] != events:
             events = list(events)  # a recording goes on to add to its own
@@ -68,7 +68,7 @@ class Timeline:
         return self._kept[make][1]
 
     def frame(self, k: int) -> Frame:
-        """The state after the first `k` events."""
+        """Return the state after the first `k` events."""
         events = self.events
         if not 0 <= k <= len(events):
             raise IndexError(f"There is no frame {k}: the trace has the frames 0 to {len(events)}.")
@@ -136,20 +136,20 @@ class Timeline:
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """The trace as JSON's own types."""
+        """Return the trace in JSON's own types."""
         return json.to_dict(self.events)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The trace a dict tells of; a ValueError says what is wrong with it."""
+        """Return the trace that a dict describes; ValueError says what is wrong with it."""
         return cls(json.from_dict(dict(data) if hasattr(data, "items") else {}))
 
     def to_json(self) -> str:
-        """The trace as a JSON text, an event a line."""
+        """Return the trace as JSON text, with one event per line."""
         return json.to_text(self.events)
 
     def to_bytes(self) -> bytes:
-        """The same as a file holds it, compressed if it is large; a ValueError if it is too large to be read again."""
+        """Return the same as a file holds it, compressed if large; ValueError if it is too large to be read again."""
         return json.to_bytes(self.events)
 
     @classmethod
@@ -159,7 +159,7 @@ class Timeline:
 
 
 def phase_of(events: Sequence[Record], frame: Frame, before: Sequence[Phase]) -> Phase:
-    """What the events of one stop are part of: where nodes are only gone, the same as the stops before it."""
+    """Return the phase of one stop's events; where nodes are only freed, it is that of the stops before."""
     for event in events:
         if not event.quiet:
             return event.phase(frame)

@@ -60,7 +60,7 @@ class Value:
 
     @classmethod
     def of(cls, array: Any, limit: int = LIMIT, batch: int = 0) -> Value:
-        """The value of an array or a NumPy scalar."""
+        """Return the value of an array or a NumPy scalar."""
         array = np.asarray(array)
         if 0 < array.size <= min(_FEW, limit) and math.isfinite(sum(few := array.ravel().tolist())):
             return cls(
@@ -82,7 +82,7 @@ class Value:
 
     @classmethod
     def unknown(cls, shape: tuple[int, ...], dtype: str) -> Value:
-        """The value of an array of which only this is known."""
+        """Return the value of an array of which only shape and dtype are known."""
         return cls(shape, dtype, None, math.nan, None, None, None, 0)
 
     @property
@@ -107,7 +107,7 @@ class Value:
         return "not finite" if size == 1 else f"{self.nonfinite} of {size} values not finite"
 
     def text(self, shown: int = _SHOWN, line: int = _LINE) -> str:
-        """The values on one line with 4 significant digits; `…` stands for those left out."""
+        """Return the values on one line with 4 significant digits; `…` replaces those left out."""
         return self._listed(shown, line) or self._summed_up(line)
 
     def brief(self, line: int) -> str:
@@ -115,7 +115,7 @@ class Value:
         return self._listed(_SHOWN, line) or self._summed_up(line, 3, mean=False)
 
     def _listed(self, shown: int, line: int) -> str:
-        """The values, or as many as fit; empty if none do."""
+        """Return the values, or as many as fit; empty if none do."""
         if self.values is None:
             return ""
         if not self.shape:
@@ -129,7 +129,7 @@ class Value:
         return ""
 
     def _summed_up(self, line: int, digits: int = 4, mean: bool = True) -> str:
-        """The least, the largest and, if it is asked for and there is room, the mean."""
+        """Return the minimum, the maximum and, if requested and if there is room, the mean."""
         if self.min is None or self.max is None or self.mean is None:
             return "no finite value" if self.is_known else "values unknown"
         least, largest, middle = (number(each, digits=digits) for each in (self.min, self.max, self.mean))
@@ -139,7 +139,7 @@ class Value:
 
 
 def _summary(array: Any) -> tuple[float, float | None, float | None, float | None, int]:
-    """The norm; of the finite values the least, the largest and the mean; and how many others there are."""
+    """Return the norm; the minimum, maximum and mean of the finite values; and the number of other values."""
     flat = array.ravel()
     if flat.dtype is not _DOUBLE:
         flat = flat.astype(_DOUBLE)
@@ -165,7 +165,7 @@ def _summary(array: Any) -> tuple[float, float | None, float | None, float | Non
 
 
 def distance(one: Any, other: Any) -> float:
-    """The norm of the difference of two arrays of one shape."""
+    """Return the norm of the difference of two arrays of one shape."""
     one, other, squares = one.ravel(), other.ravel(), 0.0
     for at in range(0, one.size, _PART):
         change = one[at : at + _PART] - other[at : at + _PART]
@@ -190,7 +190,7 @@ def counts_of(array: Any, low: float | None, high: float | None) -> tuple[int | 
 
 
 def axes_beside_units(dims: int) -> tuple[int, ...]:
-    """The dimensions of a layer's output over which each of its units gives numbers; none where there is no batch.
+    """Return the dimensions of a layer's output over which each of its units gives numbers; none without a batch.
 
     Units are the channels of images, and the features of anything else.
     """
@@ -199,7 +199,7 @@ def axes_beside_units(dims: int) -> tuple[int, ...]:
 
 
 def unit_axis(dims: int) -> int:
-    """The dimension that numbers the units."""
+    """Return the dimension that numbers the units."""
     return 1 if dims > 3 else dims - 1
 
 
@@ -209,12 +209,12 @@ class Pending:
     __slots__ = ()
 
     def value(self) -> Value:
-        """What is known of the tensor."""
+        """Return what is known of the tensor."""
         raise NotImplementedError
 
 
 def kept(array: Any, limit: int) -> Any:
-    """What a recorder keeps of an array: of one within the limit a copy, else a summary; `read` makes a Value of it.
+    """Return what a recorder keeps of an array: a copy within the limit, else a summary; `read` makes a Value of it.
 
     Where a copy takes no more room than a summary, it is made, as it takes less time, and summed up when it is read.
     """
@@ -228,7 +228,7 @@ def kept(array: Any, limit: int) -> Any:
 
 
 def read(thing: Any) -> Value:
-    """The Value of what was kept of an array."""
+    """Return the Value of what was kept of an array."""
     if thing.__class__ is tuple:
         if len(thing) == 5:  # what lay in memory, its dtype, the limit, its shape and strides
             memory, dtype, limit, shape, strides = thing
@@ -242,12 +242,12 @@ def read(thing: Any) -> Value:
 
 
 def value(copy: Any) -> Value | None:
-    """The value of what was kept of an array; None is a gradient that was not there."""
+    """Return the value of what was kept of an array; None is a missing gradient."""
     return None if copy is None else read(copy)
 
 
 def values(copies: tuple[Any, ...]) -> tuple[Value | None, ...]:
-    """The same of several."""
+    """Return the values of several."""
     return tuple([None if copy is None else read(copy) for copy in copies])
 
 
@@ -257,7 +257,7 @@ def _name(dtype: np.dtype[Any]) -> str:
 
 
 def number(value: float, point: str = "", digits: int = 4) -> str:
-    """A number with so many significant digits; `point` is put behind a float that has no fraction."""
+    """Return a number with `digits` significant digits; `point` follows a float that has no fraction."""
     if not isinstance(value, float):
         return str(value)
     text = f"{value:.4g}" if digits == 4 else f"{value:.{digits}g}"  # a fixed format takes a fifth of the time
@@ -265,7 +265,7 @@ def number(value: float, point: str = "", digits: int = 4) -> str:
 
 
 def said(value: Value | None) -> str:
-    """A value in a sentence, with what is wrong with it; None is a gradient that is not there."""
+    """Return a value for a sentence, with what is wrong with it; None is a missing gradient."""
     if value is None:
         return "no gradient"
     text = value.text()
@@ -280,7 +280,7 @@ def series(words: Sequence[str]) -> str:
 
 
 def _rows(values: Sequence[float | bool], shape: Sequence[int], edge: int) -> str:
-    """An array's values in brackets, with `edge` items at the start of each axis and one at the end."""
+    """Return an array's values in brackets, with `edge` items at the start of each axis and one at the end."""
     length, *inner = shape
     if inner:
         size = math.prod(inner)
@@ -293,12 +293,12 @@ def _rows(values: Sequence[float | bool], shape: Sequence[int], edge: int) -> st
 
 
 def _ends(length: int, edge: int) -> Sequence[int]:
-    """The places of so many items at the start of an axis and of one at the end."""
+    """Return the indices of `edge` items at the start of an axis and of one at its end."""
     return range(length) if length <= edge + 1 else [*range(edge), length - 1]
 
 
 def shortened(text: str, most: int = _MESSAGE) -> str:
-    """The first line of a text, of at most so many characters; `…` stands for what is left out."""
+    """Return the first line of a text, with at most `most` characters; `…` replaces what is left out."""
     first, *more = text.strip().split("\n")
     if len(first) > most:
         return first[: most - 1] + "…"

@@ -12,17 +12,17 @@ COPIES = sys.version_info < (3, 13)
 
 
 def variables(frame: FrameType) -> list[tuple[str, Any]]:
-    """A frame's variables, the local ones first."""
+    """Return a frame's variables, the local ones first."""
     return [*local_variables(frame), *frame.f_globals.items()]
 
 
 def variable(frame: FrameType, name: str) -> Any:
-    """What a variable of a frame holds, a local one first; None where it has none of that name."""
+    """Return what a frame's variable holds, a local one first; None if it has none of that name."""
     return next((value for each, value in variables(frame) if each == name), None)
 
 
 def local_variables(frame: FrameType) -> list[tuple[str, Any]]:
-    """The local variables of a frame."""
+    """Return the local variables of a frame."""
     local = frame.f_locals
     found = [*local.items()]
     # Before Python 3.13 a function's f_locals is a copy that its frame keeps: it would keep every tensor alive.

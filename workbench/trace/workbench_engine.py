@@ -18,7 +18,7 @@ def is_tensor(thing: object) -> bool:
 
 
 def maker_of(tensor: Any) -> Any:
-    """The node that made a tensor: of a view the one it had when the user last asked, as asking makes it a new one."""
+    """Return the node that made a tensor; for a view, the one that the user last saw, as asking can make a new one."""
     meta = tensor._meta
     return tensor._fn if meta is None or meta.base is None else meta.view_fn
 
@@ -31,23 +31,23 @@ def version_of(tensor: Any) -> int:
 
 
 def entry_of(node: Any) -> Any:
-    """The entry of the innermost scope that a node was made in (autograd/scopes.py)."""
+    """Return the entry of the innermost scope that a node was made in (autograd/scopes.py)."""
     return getattr(getattr(node, "extra", None), "scope", None)
 
 
 def grad_of(tensor: Any) -> Any:
-    """The gradient that a tensor has; `grad` itself may warn."""
+    """Return a tensor's gradient, without the warning that `grad` may give."""
     return None if tensor._meta is None else tensor._meta.grad
 
 
 def memory_of(tensor: Any) -> Any:
-    """The array that owns the memory a tensor shows, if it is one that can be asked for it."""
+    """Return the array that owns a tensor's memory, if it can be asked for it."""
     array = getattr(tensor, "_array", None)
     return array if type(array) is not np.ndarray or array.base is None else array.base
 
 
 def zeros_of(node: Any) -> tuple[int, ...]:
-    """The outputs of a custom node for which it is given zeros where no gradient arrives."""
+    """Return the outputs of a custom node for which it gets zeros if no gradient arrives."""
     hands = getattr(node.__class__, "hands_zeros", None)
     return () if hands is None else tuple([nr for nr in range(node.outputs) if hands(node, nr)])
 
@@ -70,7 +70,7 @@ def has_hooks(extra: Any) -> bool:
 
 
 def hooks_of(node: Any) -> Hooks:
-    """The hooks at a node, and those on the tensors that it made, or on its leaf, in the order in which they run."""
+    """Return the hooks at a node and on the tensors it made, or on its leaf, in the order in which they run."""
     extra: Any = node.extra
     found: list[tuple[Any, ...]] = []
     if extra is not None:
@@ -90,6 +90,6 @@ def _all(hooks: dict[int, Any] | None) -> dict[int, Any]:
 
 
 def told_by(node: Any) -> Any:
-    """The hooks after an accumulation of what may be the node of a leaf."""
+    """Return the hooks after accumulation of a node that may be a leaf's."""
     meta = node.variable._meta if node.name() == ACCUMULATE else None
     return None if meta is None else meta.post_accumulate

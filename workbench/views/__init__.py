@@ -38,7 +38,7 @@ class View(NamedTuple):
 
 
 def graph_of(kind: type[Graph]) -> View:
-    """The view that words a graph as this class does; a training loop is told step by step."""
+    """Return the view that describes a graph as this class does; a training loop is shown step by step."""
 
     def draw(trace: Timeline, open: Any = None, depth: int | None = None, step: int | None = None) -> Storyboard:
         board = None if isinstance(trace, Ending) else film(trace, kind, open, depth, step)
@@ -61,7 +61,7 @@ VIEWS = {
 
 
 def storyboard(trace: Timeline, view: str = "graph", *, legend: bool = True, **options: Any) -> Storyboard:
-    """A trace as the named view tells it: a graph with the groups `open`, another trace to hold memory `against`.
+    """Return a trace's storyboard in a view: a graph with the groups `open`, memory with another trace `against`.
 
     A graph may have all groups open down to a `depth`: at 0 all are closed, at 1 the outermost are open. Of a training
     loop it shows the `step` of this number first. The `legend` is the sentence that says how to read it. To compare

@@ -40,13 +40,13 @@ class GraphAfterBackward:
     _stands: Callable[[str], str]
 
     def box(self, id: str) -> str | None:
-        """The box that a node or a tensor of the trace is seen by once all groups are open; None if there is none."""
+        """Return the box that shows a node or a tensor of the trace once all groups are open; None if there is none."""
         box = self._stands(self._name(id))
         return box if box in self.board.scene.boxes else None
 
 
 def graph_after_backward(events: Sequence[Record], moments: Sequence[TrainingMoment]) -> GraphAfterBackward | None:
-    """The graph at these moments, with all its groups closed; None if it is too large, or nothing was recorded."""
+    """Return the graph at these moments, with all groups closed; None if it is too large, or nothing was recorded."""
     nodes = sum(isinstance(event, NodeCreated) for event in events[: moments[-1].end]) if moments else 0
     if not nodes:
         return None
@@ -94,6 +94,6 @@ def _after(events: list[Record], plan: GroupPlan | None) -> Storyboard:
 
 
 def _until_over(events: Sequence[Record]) -> list[Record]:
-    """The events up to the end of the last backward, or to an error."""
+    """Return the events up to the end of the last backward pass, or to an error."""
     ends = [at for at, event in enumerate(events, 1) if isinstance(event, BackwardFinished | Failed)]
     return list(events[: ends[-1] if ends else len(events)])

@@ -16,7 +16,7 @@ _DTYPE = re.compile(r"torch\.([a-z]+\d+)")
 
 
 def difference(events: Sequence[Record], failed: Failed) -> str:
-    """What the second run did that the first had not done, as the part of a sentence."""
+    """Return what the second run did and the first hadn't done, as a part of a sentence."""
     return _recorded(events, failed) or _by_words(failed.message)
 
 
@@ -37,7 +37,7 @@ def _described(metadata: str) -> str:
 
 
 def _recorded(events: Sequence[Record], failed: Failed) -> str:
-    """The first node of the second run that is another, or gave another shape, than that of the first run."""
+    """Return the first node of the second run that differs from the first run's, in kind or shape."""
     begun = [at for at, each in enumerate(events) if isinstance(each, BackwardStarted) and each.task == failed.task]
     if not begun:
         return ""

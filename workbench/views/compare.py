@@ -60,16 +60,16 @@ class _Side:
     stands: Callable[[str], str]
 
     def alone(self, nodes: Collection[str]) -> _Side:
-        """The same with what stands for these nodes, and what arrows join to it."""
+        """Return the side with only the boxes of these nodes, and what arrows join to them."""
         return replace(self, scene=_with_alone(self.scene, {self.stands(node) for node in nodes}))
 
     def cut(self) -> _Side:
-        """The same with short lines."""
+        """Return the side with short lines."""
         return replace(self, scene=_cut(self.scene))
 
 
 def compared(first: Timeline, against: Timeline) -> Storyboard:
-    """The storyboard of a comparison, which opens with all differences marked; of too large graphs a ValueError."""
+    """Return a comparison's storyboard, which opens with all differences marked; ValueError if a graph is too large."""
     for trace in (first, against):
         parts = _parts_of(trace)
         if parts > _READ or (parts > _LARGEST and not Graph(trace.events).program.groups()):
@@ -102,7 +102,7 @@ def compared(first: Timeline, against: Timeline) -> Storyboard:
 
 
 def _parts_of(trace: Timeline) -> int:
-    """The nodes, arrows and saved tensors of a trace, and what its backwards began at."""
+    """Return the number of a trace's nodes, arrows, saved tensors and roots of its backward passes."""
     made = _made_in(trace)
     edges = sum(len(event.edges) + len(event.saved) for event in made if isinstance(event, NodeCreated))
     return len(made) + edges + len(starts_of(trace.events))
@@ -144,7 +144,7 @@ def _fitted(sides: dict[str, _Side], tall: bool = False) -> dict[str, _Side] | N
 def _steps(
     said: str, found: Iterable[TraceDifference], sides: dict[str, _Side], boxes: dict[str, Box]
 ) -> list[StoryStep]:
-    """The step that says how many differences there are, with all of them marked, then one that comes to each."""
+    """Yield the step that gives the number of differences, with all marked, then one step for each."""
     whole = StoryStep(said, "comparing")
     steps = [whole]
     kinds: dict[str, dict[str, None]] = {}
@@ -195,7 +195,7 @@ def _place(side: str, word: str, scene: Scene, boxes: dict[str, Box], arrows: di
 
 
 def _bare(scene: Scene) -> Scene:
-    """A scene without what is saved and without the gradients on arrows, which would hide what differs.
+    """Return a scene without saved tensors and without gradients on arrows, which would hide what differs.
 
     A box says once what its operation is: in its title.
     """
@@ -212,7 +212,7 @@ def _bare(scene: Scene) -> Scene:
 
 
 def _cut(scene: Scene) -> Scene:
-    """A scene with short lines: a shape without its value, which details and sentences tell, and not what is gone."""
+    """Return a scene with short lines: a shape without its value, and nothing that is freed; details have the rest."""
     boxes: dict[str, Box] = {}
     for id, box in scene.boxes.items():
         lines = [line.partition("  ")[0] if line.startswith("(") else line for line in box.lines if line != GONE]
@@ -232,7 +232,7 @@ def _whole(trace: Timeline) -> _Side:
 
 
 def _down_to(depth: int, trace: Timeline) -> _Side:
-    """A trace's graph after its last event, with so many levels of groups open."""
+    """Return a trace's graph after its last event, with this many levels of groups open."""
     view = Graph(trace.events)
     plan = planned(trace.events, view, depth=depth)
     if plan is None:
@@ -251,7 +251,7 @@ def _down_to(depth: int, trace: Timeline) -> _Side:
 def _first_step(
     first: Timeline, second: Timeline, places: Iterable[tuple[str | None, str | None]]
 ) -> tuple[str, dict[str, set[str]]]:
-    """The name of the training's first step in which an operation differs, and its nodes on each side; "" of none."""
+    """Return the name of the first training step in which an operation differs, and its nodes on each side; or ""."""
     names: dict[int, str] = {0: ""}
     steps: dict[str, dict[int, set[str]]] = {"a": {}, "b": {}}
     for side, trace in (("a", first), ("b", second)):
@@ -271,7 +271,7 @@ def _first_step(
 
 
 def _with_alone(scene: Scene, nodes: Collection[str]) -> Scene:
-    """A scene with these nodes, and what arrows join to them."""
+    """Return a scene with these nodes, and what arrows join to them."""
     joined = [arrow for arrow in scene.arrows.values() if arrow.source in nodes or arrow.target in nodes]
     ends = {end for arrow in joined for end in (arrow.source, arrow.target)}
     kept = {*ends, *nodes}

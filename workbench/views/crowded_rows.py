@@ -32,9 +32,9 @@ def gather(item: Item) -> None:
 
 
 def _lines(around: Item, most: int) -> list[Item]:
-    """A row with several things that one line computed as one item: small ones, or around one module of `most` nodes.
+    """Return a row with one item for what one line computed: small things, or those around a module of `most` nodes.
 
-    A line of several modules has their names, and outside of a module the variable too, unless its words are short.
+    A line with several modules is named after them. Outside a module, the variable is added unless the words are short.
     """
     row: list[Item] = []
     for at, several in groupby(around.items, key=_line_of):
@@ -52,7 +52,7 @@ def _lines(around: Item, most: int) -> list[Item]:
 
 
 def _line(items: list[Item], at: tuple[str, int] | int | None, place: int, in_module: bool) -> Item | None:
-    """What one line computed as one item, with its words; None if they are not known."""
+    """Return what one line computed as one item, with its words; None if they aren't known."""
     line = next((node.line for each in items for node in each.nodes() if node.at == at), "")
     line = line or next((each.text for each in reversed(items) if each.kind == "call"), "")
     line = _BACKWARD.sub("", line) if _is_statement(line) else ""
@@ -72,7 +72,7 @@ def _is_statement(line: str) -> bool:
 
 
 def _call(line: str, held: str) -> str:
-    """The text of a module's call in a line: `self.body(x[0])`."""
+    """Return the text of a module's call in a line: `self.body(x[0])`."""
     _, found, after = line.partition(f"{held}(")
     depth = len(found[-1:])
     for end, character in enumerate(after, 1):
@@ -93,7 +93,7 @@ def _is_large(item: Item | Group) -> bool:
 
 
 def _line_of(item: Item) -> tuple[str, int] | int | None:
-    """The line that computed all of an item, or called it; None if there were several."""
+    """Return the line that computed all of an item, or called it; None if there were several."""
     lines = {item.at} if item.at is not None else {node.at for node in item.nodes()}
     return lines.pop() if len(lines) == 1 and not item.turn else None
 
@@ -117,7 +117,7 @@ def _are_joined(items: Sequence[Item]) -> bool:
 
 
 def _runs(items: list[Item], in_module: bool) -> list[Item]:
-    """A row with the small things between large ones as one item: `conv1 … maxpool`.
+    """Return a row in which the small things between large ones are one item: `conv1 … maxpool`.
 
     Outside of a module only modules are such things: the last of others is the loss.
     """
@@ -143,7 +143,7 @@ def _runs(items: list[Item], in_module: bool) -> list[Item]:
 
 
 def _chains(items: list[Item]) -> list[list[Item]]:
-    """A row in pieces, in each of which every item goes on from the one before."""
+    """Return a row in pieces, in each of which every item continues from the one before."""
     pieces: list[list[Item]] = []
     before: set[str] = set()  # the nodes of the last item
     for item in items:

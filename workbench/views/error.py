@@ -57,7 +57,7 @@ def error_story(
     called: Called | None = None,
     guess: ProbableCut | None = None,
 ) -> Storyboard:
-    """The last error of a trace; `tensors` is what it is about, `line` where the engine was called from.
+    """Return the story of a trace's last error; `tensors` is what it is about, `line` where the engine was called from.
 
     `raised` is the user's innermost line on its way; `node`, `tensor` and `marked` (the Function whose backward is
     once_differentiable) are names for what the trace has none of, and `called` is what the engine had called.
@@ -126,7 +126,7 @@ class _Story:
         return None
 
     def _marking(self) -> str:
-        """The node that made the failed one as it ran: of one that is once_differentiable the node that refuses."""
+        """Return the node that made the failed one as it ran; for a once_differentiable one, the node that refuses."""
         running = ""
         for event in self.events:
             if isinstance(event, NodeStarted):
@@ -148,7 +148,7 @@ class _Story:
         return "forward"
 
     def board(self) -> Storyboard:
-        """The picture, its story as wide as there is room for in a window."""
+        """Return the picture, its story as wide as a window has room for."""
         board = self._told(_COLUMNS)
         try:
             over = board.layout.width - WINDOW[0]
@@ -185,7 +185,7 @@ class _Story:
         )
 
     def _graph(self) -> tuple[dict[str, Box], dict[str, Arrow], int]:
-        """The boxes and arrows of what matters, before the error, and how many nodes are left out."""
+        """Return the boxes and arrows that matter, before the error, and the number of nodes left out."""
         for id in self.tensors:
             tensor = self.frame.tensors[id]
             if tensor.node is None and tensor.role is None:
@@ -207,7 +207,7 @@ class _Story:
         return *self._reduced(boxes, arrows), left
 
     def _reduced(self, boxes: dict[str, Box], arrows: dict[str, Arrow]) -> tuple[dict[str, Box], dict[str, Arrow]]:
-        """What stands by is small: its first line, without what it saved; a write that broke something is no such."""
+        """Shrink the boxes that don't matter to their first line, without saved tensors; a harmful write matters."""
         matters = [id for id in self._matters() if id in boxes]
         if not matters:
             return boxes, arrows
@@ -223,7 +223,7 @@ class _Story:
         return kept, {id: each for id, each in arrows.items() if {each.source, each.target} <= kept.keys()}
 
     def _matters(self) -> list[str]:
-        """The boxes that the error is about, the failed one first."""
+        """Return the boxes that the error is about, the failed one first."""
         ids = [self.node] if self.node else []
         if self.node is None or self.advice.about == "tensor":
             ids += [self.frame.tensors[id].node or id for id in self.tensors[:1]]
@@ -232,18 +232,18 @@ class _Story:
         return ids
 
     def _writer(self, write: TensorWritten) -> str:
-        """The box of a write: the node that it made, or the tensor that it wrote into."""
+        """Return the box of a write: the node that it made, or the tensor that it wrote to."""
         return write.node or self.frame.tensors[write.tensor].node or write.tensor
 
     def _lights(self, boxes: dict[str, Box]) -> dict[str, dict[str, Any]]:
-        """What stands out in the end."""
+        """Return what is highlighted in the end."""
         lights: dict[str, dict[str, Any]] = {}
         for id in [id for id in self._matters() if id in boxes][:1]:
             lights[id] = {"state": "error"}
         return lights
 
     def _before(self, boxes: dict[str, Box], rows: list[str], head: list[str], wide: int) -> list[StoryStep]:
-        """The steps that led to the error: the save and the write."""
+        """Return the steps that led to the error: the save and the write."""
         if self.broken is None or self.node is None:
             return []
         index, write = self.broken
@@ -262,7 +262,7 @@ class _Story:
         return [save, then]
 
     def _rows(self) -> list[tuple[str, str, SourceLine | None]]:
-        """What led to the error, each with the user's line: who did it, the code, where."""
+        """Return what led to the error, each with its actor, the code and the user's line."""
         rows: list[tuple[str, str, SourceLine | None]] = []
         made = self.frame.nodes[self.node].made if self.node else None
         if self.broken is not None and made is not None:
@@ -288,7 +288,7 @@ class _Story:
         return rows
 
     def _says(self) -> tuple[str, str]:
-        """What it means and what to do."""
+        """Return what the error means, and what to do."""
         if (refusal := refusal_of(RecordedBackwards(self.events), self.failed)) is not None:
             return refusal.sentence, refusal.advice
         if self.guess is not None and (told := self._guessed(self.guess)) is not None:
@@ -304,7 +304,7 @@ class _Story:
         return means, self.advice.do.replace("{name}", self._variable()).replace("{called}", self._callee())
 
     def _guessed(self, guess: ProbableCut) -> tuple[str, str] | None:
-        """What the program's source shows: a cut, which is a question, or modules that are frozen."""
+        """Return what the source shows: a possible cut, as a question, or frozen modules."""
         name = guess.name or "What backward starts at"
         if guess.frozen:
             all = listed(guess.frozen, 3)
@@ -322,18 +322,18 @@ class _Story:
         )
 
     def _callee(self) -> str:
-        """The function of the user's that the engine had called."""
+        """Return the user's function that the engine had called."""
         if self.called is None or self.called.name == "lambda":
             return "the lambda" if self.called is not None else "a checkpointed function"
         return self.called.name
 
     def _hook(self) -> str:
-        """The hook that returned what it may not, in brackets."""
+        """Return the hook that returned something invalid, in brackets."""
         hook = hook_refused(self.events, self.failed)
         return "" if hook is None else f" ({hook[0]}{_at(hook[1])})"
 
     def _variable(self) -> str:
-        """The user's own name of what was written, or of what the error is about."""
+        """Return the user's own name for what was written, or for what the error is about."""
         written = [self.broken[1].tensor] if self.broken is not None and self.broken[1] is not None else []
         if self.broken is not None and self.node is not None:
             written += filter(None, [self.frame.nodes[self.node].made.saved[self.broken[0]].tensor])
@@ -362,7 +362,7 @@ def _several(rows: Sequence[str], wide: int) -> list[str]:
 
 
 def _wrapped(text: str, wide: int, most: int = 4) -> list[str]:
-    """The lines of a text, each broken where it is too long, and so many more of narrow ones.
+    """Return the lines of a text, broken where they are too long, and at most `most` lines.
 
     A row of a matrix begins where it did.
     """

@@ -19,7 +19,7 @@ _PACKAGE = re.compile(r"(?<![\w.])(?:torch|workbench|wb|nn|F)\.(?:\w+\.)*(?=\w+\
 
 
 def cut_in_sentence(text: str) -> str:
-    """An expression as a sentence tells it: no longer than that has room for."""
+    """Return an expression for a sentence, no longer than the sentence has room for."""
     return text if len(text) <= SENTENCE_CHARACTERS else f"{text[: SENTENCE_CHARACTERS - 1]}…"
 
 
@@ -37,7 +37,7 @@ class _Place(NamedTuple):
 
 @lru_cache(10_000)
 def fitted_text(text: str, own: frozenset[tuple[str, str]], room: int) -> str:
-    """An expression in so many columns: of the expressions in it the innermost are left out, long ones first.
+    """Return an expression in `room` columns; the innermost expressions in it are left out, long ones first.
 
     Those are its `own`, which have boxes; where nothing would be told that it takes, or no room be left, any of them.
     """
@@ -53,7 +53,7 @@ def fitted_text(text: str, own: frozenset[tuple[str, str]], room: int) -> str:
 
 
 def _leave_out(text: str, places: Iterable[_Place], room: int) -> str:
-    """An expression without as many of these parts as it takes; what is left always names something.
+    """Return an expression without as many of these parts as necessary; the rest always names something.
 
     Packages go first and stay away. Parts go from the inside out, as the outermost is what the box itself computes; the
     longest of the innermost go first, so that few have to.
@@ -101,7 +101,7 @@ def _packages(text: str) -> list[_Place]:
 
 
 def _places(text: str) -> list[_Place]:
-    """The parts of an expression that may be left out, each with its words."""
+    """Return the parts of an expression that may be left out, each with its words."""
     if "\\" in text:  # what is no escape sequence would be warned of
         return []
     try:
@@ -123,7 +123,7 @@ def _places(text: str) -> list[_Place]:
 
 
 def _without(source: bytes, cuts: Iterable[_Place], within: _Place | None = None) -> str:
-    """An expression, or a part of it, with what stands for them in place of the parts left out."""
+    """Return an expression, or a part of it, with replacements for the parts left out."""
     at, end = (0, len(source)) if within is None else (within.begin, within.end)
     told: list[str] = []
     for each in sorted(cuts):

@@ -68,7 +68,7 @@ class Flow(Graph):
         self._ratio = max(math.log(1.5), whole / 4)
 
     def draw(self, frame: Frame, keys: Iterable[Key]) -> Drawing:
-        """The boxes and arrows that the frame's `keys` concern, as they are now."""
+        """Return the boxes and arrows of the frame's `keys`, as they are now."""
         boxes, arrows = super().draw(frame, keys)
         boxes = [box for box in boxes if box.kind not in ("saved", "constant") or self._shows_data(frame, box.id)]
         arrows = [arrow for arrow in arrows if arrow.kind != "same"]
@@ -98,7 +98,7 @@ class Flow(Graph):
         return id in frame.tensors and (self.transformed or f"{id}.cut" in frame.edges)
 
     def remarks(self, frame: Frame) -> list[str]:
-        """What the captions of the graph leave out: where gradients add up, and where one is summed."""
+        """Return what the graph's captions leave out: where gradients add up, and where one is summed."""
         sentences: list[str] = []
         for kind, id in frame.touched:
             if kind == "edge":
@@ -114,7 +114,7 @@ class Flow(Graph):
         return sentences
 
     def of_leaves(self, frame: Frame, ids: Collection[str]) -> list[str]:
-        """The norm of the gradients that the leaves in a closed group have, and that of each module's parameters."""
+        """Return the norms of the gradients of the leaves in a closed group, and of each module's parameters."""
         norms: dict[str, list[float]] = {}
         for id in ids:
             if (grad := frame.tensors[id].grad) is not None:
@@ -127,7 +127,7 @@ class Flow(Graph):
         return [f"grad ‖{math.hypot(*[norm for several in norms.values() for norm in several]):.3g}‖", *parts]
 
     def _added(self, frame: Frame, id: str) -> list[str]:
-        """What has arrived at a fork so far and its sum, for each output of a node."""
+        """Return what has arrived at a fork so far and its sum, for each output of a node."""
         place = frame.place(id)
         came: dict[int, list[Value]] = {}
         for edge in frame.arrivals(id):
@@ -149,7 +149,7 @@ class Flow(Graph):
         return [words if count == len(edges) else f"{count} of these {words}" for words, count in why.items()]
 
     def _earlier(self, edge: EdgeState) -> str:
-        """What an arrow brought in backwards before this one, where `.grad` still holds that."""
+        """Return what an arrow brought in earlier backward passes, if `.grad` still holds it."""
         own = edge.state != "idle" and bool(edge.kept) and edge.kept[-1] is edge.grad
         kept = edge.kept[: len(edge.kept) - own]
         if not kept:
@@ -159,14 +159,14 @@ class Flow(Graph):
         return f"+ {text} earlier" if edge.state != "idle" else f"{text} earlier"
 
     def _rest(self, frame: Frame, id: str) -> list[str]:
-        """What a leaf's `.grad` holds that no arrow brought."""
+        """Return what a leaf's `.grad` holds that no arrow brought."""
         if id in frame.nodes or (grad := frame.tensors[id].grad) is None:
             return []
         rest = frame.tensors[id].rest if frame.tensors[id].brought else grad
         return [f"{self._say(text_of, rest, TEXT_COLUMNS - 22)} of it from elsewhere"] if rest and rest.norm else []
 
     def _remade(self, frame: Frame, id: str) -> list[str]:
-        """What hooks made of the gradients that a leaf's `.grad` holds."""
+        """Return what hooks made of the gradients that a leaf's `.grad` holds."""
         if id in frame.nodes or frame.tensors[id].grad is None:
             return []
         made = [self._say(_made_of, before, after) for _, before, after in frame.tensors[id].remade]
@@ -182,7 +182,7 @@ class Flow(Graph):
         return list(dict.fromkeys(f"gradient {word}" for word in words if word in worth))
 
     def _word(self, grad: Value, rounding: float = 0.0) -> str:
-        """What stands out about a gradient, if anything does; `rounding` is a norm that this alone can have."""
+        """Return what is remarkable about a gradient, if anything; `rounding` is a norm that rounding can give."""
         if grad.nonfinite:
             return "NOT FINITE"
         if not grad.norm:
@@ -230,7 +230,7 @@ def _norm(grad: Value | None) -> float:
 
 
 def _signs(grad: Value) -> str:
-    """The signs of an array's values."""
+    """Return the signs of an array's values."""
     if grad.nonfinite or grad.min is None or grad.max is None or not grad.norm:
         return ""
     if grad.min >= 0:
@@ -250,7 +250,7 @@ def _summed(frame: Frame, edge: EdgeState) -> str:
 
 
 def _rounding(frame: Frame, key: str) -> float:
-    """The norm that a gradient on an edge may have by rounding alone, where it is the sum of what its node received."""
+    """Return the norm that rounding alone can give an edge's gradient, if it is the sum of what its node received."""
     edge = frame.edges[key]
     node = frame.nodes.get(edge.target or "")
     if node is None or edge.grad is None or len(node.received) < 1 or (before := node.received[0]) is None:
@@ -270,7 +270,7 @@ def _repeated(small: Sequence[int], large: Sequence[int]) -> bool:
 
 
 def _made_of(before: Value | None, after: Value | None) -> str:
-    """`a hook changed 4.0 to 8.0`."""
+    """Return `a hook changed 4.0 to 8.0`."""
     room = (TEXT_COLUMNS - 19) // 2
     told = [each.text(line=room) if each is not None else "nothing" for each in (after, before)]
     if max(map(len, told)) > room:

@@ -32,11 +32,11 @@ class DrawCache:
         self._of: dict[Key, Drawing] = {}
 
     def forget(self) -> None:
-        """The frame is about to change."""
+        """Drop what is cached, because the frame is about to change."""
         self._of = {}
 
     def __call__(self, frame: Frame, keys: Iterable[Key]) -> Drawing:
-        """The boxes and arrows that the frame's `keys` concern; nobody may change them."""
+        """Return the boxes and arrows of the frame's `keys`; callers must not change them."""
         boxes: list[Box] = []
         arrows: list[Arrow] = []
         for key in keys:
@@ -110,11 +110,11 @@ class FoldedGraph:
         }
 
     def forget(self) -> None:
-        """The frame is about to change."""
+        """Drop what is cached, because the frame is about to change."""
         self._draw.forget()
 
     def stands(self, id: str) -> str:
-        """The box that a node, operation or tensor is drawn by, or a tangent, which stands where its value does."""
+        """Return the box that shows a node, operation or tensor, or a tangent, which is where its value is."""
         tensor = tangent_in(id)
         if tensor is None:
             return self.around(id).closed or id
@@ -127,7 +127,7 @@ class FoldedGraph:
         return group.parent if group is not None else self._links.place(id)
 
     def around(self, id: str) -> Around:
-        """The groups with boxes around a node, operation, tensor or group."""
+        """Return the groups with boxes around a node, operation, tensor or group."""
         if id not in self._around:
             self._around[id] = self._in(self._place(id))
         return self._around[id]
@@ -145,12 +145,12 @@ class FoldedGraph:
         return seen
 
     def path(self, id: str) -> list[Group]:
-        """The groups that a node, tensor or group lies in, the outermost first."""
+        """Return the groups around a node, tensor or group, the outermost first."""
         place = self._place(id)
         return [] if place is None else [each for each in place.path if each.id]
 
     def group(self, id: str) -> Group:
-        """The group of an id."""
+        """Return the group with an id."""
         return self._links.groups[id]
 
     def _summary(self, id: str) -> GroupSummary:
@@ -159,7 +159,7 @@ class FoldedGraph:
         return self._summaries[id]
 
     def draw(self, frame: Frame, keys: Iterable[Key]) -> Drawing:
-        """The boxes and arrows that the frame's `keys` concern, as they are now."""
+        """Return the boxes and arrows of the frame's `keys`, as they are now."""
         concern = _Concern()
         for key in dict.fromkeys(keys):
             self._look[key.kind](frame, key, concern)
@@ -243,7 +243,7 @@ class FoldedGraph:
             self._lead(key, edge, own, source, concern)
 
     def _lead(self, key: Key, edge: EdgeState, own: str, source: str, concern: _Concern) -> None:
-        """The arrow of an edge from `own`, or the box `source` that refers to it, or part of one for several."""
+        """Return an edge's arrow from `own`, or from the box `source` that refers to it, or part of one for several."""
         upper, lower = self.stands(source), self.stands(edge.target or "")
         ending = _ENDINGS[edge.kind]
         if upper == lower and source != own and f"{self.stands(own)}>{lower}{ending}" in self._merging:
@@ -301,7 +301,7 @@ class FoldedGraph:
             summary.note(news)
 
     def _referring(self, frame: Frame, arrow: Arrow, user: str, boxes: list[Box]) -> Arrow:
-        """An arrow from a tensor that many use, led from a box beside this user; that box is added."""
+        """Add a box next to this user that refers to a tensor with many uses, and return an arrow from it."""
         own = arrow.source
         source = self._links.reference(own, user) if arrow.kind in ("edge", "constant") else own
         if source == own:
@@ -312,7 +312,7 @@ class FoldedGraph:
         return with_changes(arrow, {"source": source})
 
     def _with_all(self, arrow: Arrow) -> Arrow:
-        """An arrow from a tensor that boxes elsewhere refer to: it gives the sum of what all its uses sent, too."""
+        """Return an arrow from a tensor that other boxes refer to, with the sum of what all its uses sent."""
         if arrow.state not in ("flowing", "done") or arrow.kind != "edge":
             return arrow
         uses = len(self._links.users[arrow.source])
@@ -326,7 +326,7 @@ class FoldedGraph:
         return with_changes(arrow, {"label": _with_line(arrow.label, line), "brief": brief, "within": within or None})
 
     def _with_sums(self, frame: Frame, arrow: Arrow) -> Arrow:
-        """An arrow with the sum of the gradients that came to its source from each group around its target."""
+        """Return an arrow with the sum of the gradients that its source got from each group around its target."""
         edge = frame.edges.get(arrow.id)
         if edge is None or edge.state == "idle" or edge.target is None or edge.grad is None or not edge.differentiable:
             return arrow
@@ -408,21 +408,21 @@ class FoldedGraph:
         boxes += [box for box in drawn if self.stands(box.id) == box.id]
 
     def remarks(self, frame: Frame) -> list[str]:
-        """What the view has to add."""
+        """Return what the view adds to captions."""
         return self._view.remarks(frame)
 
     def focus(self, frame: Frame) -> str | None:
-        """The box that the last event was about."""
+        """Return the box that the last event was about."""
         id = self._view.focus(frame)
         return None if id is None else self.stands(id)
 
     def keeps(self, id: str) -> str:
-        """What a group keeps."""
+        """Return what a group saves."""
         saved = self._summary(id).saved
         return f"it saves {f'{bytes_said(saved)} for backward' if saved else 'nothing'}"
 
     def sent(self, frame: Frame, id: str) -> list[str]:
-        """The gradients that are leaving a group, and where to."""
+        """Return the gradients that leave a group, and where they go."""
         leaving = [frame.edges[key] for key in self._crossing[id][1].flowing] if id in self._crossing else []
         return [f"{said(edge.grad)} to {self._name(frame, id, edge.source)}" for edge in leaving[:3]]
 
@@ -436,7 +436,7 @@ class FoldedGraph:
         return receiver if within in receiver else receiver + within
 
     def _name(self, frame: Frame, sender: str, id: str) -> str:
-        """What receives a gradient from a group: the group beside it that has it inside, or the place itself."""
+        """Return the name of a gradient's receiver outside a group: the next group around it, or the place itself."""
         common = len([group for group in self.path(id) if self._holds(group.id, sender) or group.id == sender])
         beside = self.path(id)[common:]
         if not beside:
@@ -495,7 +495,7 @@ class FoldedGraph:
 
 
 def _with_line(label: str, line: str) -> str:
-    """A label with one more line below its number."""
+    """Return a label with one more line below its number."""
     lines = label.split("\n") if label else []
     number = next((n for n, each in enumerate(lines, 1) if "‖" in each), 1)
     return "\n".join([*lines[:number], line, *lines[number:]])

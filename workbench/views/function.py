@@ -48,7 +48,7 @@ _NOTES = {"running": "  ← next", "pending": "  ← waits", "error": "  ← fai
 
 
 def _listed(nodes: Iterable[NodeCreated]) -> Scene:
-    """The Functions of which no line was recorded: their code."""
+    """Return the code of the Functions without recorded lines."""
     boxes: dict[str, Box] = {}
     y = 0.0
     for node in nodes:
@@ -90,7 +90,7 @@ class _FunctionCall:
 
 
 def function_card(trace: Timeline) -> Storyboard:
-    """The Functions of a trace, each with its methods and panels, a step for each line that ran."""
+    """Return the Functions of a trace, each with its methods and panels, a step for each line that ran."""
     return _StepBuilder(trace.events).board()
 
 
@@ -114,7 +114,7 @@ class _StepBuilder:
         self._done: dict[str, list[str]] = {}  # what each line, by its box, has done in the first run of its method
 
     def board(self) -> Storyboard:
-        """The whole story."""
+        """Return the whole story."""
         self._survey()
         if not self._cards:
             own = {event.operation: event for event in self._events if isinstance(event, NodeCreated) and event.custom}
@@ -131,7 +131,7 @@ class _StepBuilder:
         return Storyboard(Scene(title, self._boxes), steps, title, still=self._still(title), legend=LEGEND)
 
     def _still(self, title: str) -> Storyboard:
-        """The first run of each method at one glance: beside each line what it has done."""
+        """Return the first run of each method at one glance: next to each line, what it did."""
         boxes: dict[str, Box] = {}
         right = max(box.place[2] for box in self._boxes.values() if box.place and box.kind == "line") + _GAP
         move, last = 0.0, -2 * _GAP  # the lower end of the lines so far
@@ -201,7 +201,7 @@ class _StepBuilder:
         self._boxes[box.id] = box
 
     def _step(self, event: Record) -> StoryStep | None:
-        """What an event changes, None for those that are not about a Function."""
+        """Return what an event changes; None for events that aren't about a Function."""
         if isinstance(event, NodeCreated):
             self._filled[event.node] = event.zeros
         if isinstance(event, NodeStarted):
@@ -304,7 +304,7 @@ class _StepBuilder:
         return f"{_title(call)} {result}{f'; {series(news)}' if news else ''}."
 
     def _freed(self, ctx: str) -> StoryStep:
-        """The node has run, and its saved tensors are freed."""
+        """Return the step in which the node has run and its saved tensors are freed."""
         held = self._ctx.get(ctx, ())
         lines = [f"{each.name}: freed" if each.name.startswith("saved") else _row(each) for each in held]
         box = self._now[f"{self._shown[ctx]}.ctx"]
@@ -334,7 +334,7 @@ class _StepBuilder:
             self._set(replace(box, title=_MARKS[state] + text, state=state, alt=_alt(text + _NOTES[state])))
 
     def _set(self, box: Box) -> None:
-        """A box is now as told."""
+        """Set a box to its new state."""
         self._fresh.setdefault(box.id, self._now[box.id])
         self._now[box.id] = box
 
@@ -379,7 +379,7 @@ def _title(call: _FunctionCall) -> str:
 
 
 def _lines(made: MethodCalled, room: int) -> list[tuple[int, str]]:
-    """The lines of a method behind their numbers, `room` columns wide, with spaces that stay where they are."""
+    """Return the lines of a method after their numbers, `room` columns wide, with unbreakable spaces."""
     lines = made.code.text.splitlines() or [f"{made.method}: its source is unknown"]
     numbered = [(made.first + at, text) for at, text in enumerate(lines)]
     return [(nr, f"  {nr:>{room}}  {text}".replace("\t", "    ").replace(" ", "\u00a0")) for nr, text in numbered]
@@ -409,7 +409,7 @@ def _row(each: Variable) -> str:
 
 
 def _why(call: _FunctionCall, each: Variable) -> str:
-    """What zeros stand for where no gradient arrived."""
+    """Return why zeros are there where no gradient arrived."""
     return f" ({ZEROS})" if each.name in call.zeros else ""
 
 

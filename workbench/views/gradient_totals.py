@@ -17,7 +17,7 @@ ADDED = 32  # edges whose gradients are added, value by value, whenever one has 
 
 
 def total_of(grads: Sequence[Value]) -> Value | None:
-    """The sum, if all values are known."""
+    """Return the sum, if all values are known."""
     arrays = [np.array(grad.values).reshape(grad.shape) for grad in grads if grad.values is not None]
     if len(arrays) < len(grads) or len({array.shape for array in arrays}) > 1:
         return None
@@ -26,7 +26,7 @@ def total_of(grads: Sequence[Value]) -> Value | None:
 
 
 def norms_of(frame: Frame, bundle: EdgeBundle) -> tuple[str, float | None]:
-    """What goes along these edges together, in words and as a number: the norm of the sum, or how many gradients.
+    """Return what these edges carry together, in words and as a number: the sum's norm, or the number of gradients.
 
     Gradients add up if they are for one value and of one pass, and are counted by value otherwise. It is "" and None
     where their sum is not known.
@@ -97,7 +97,7 @@ class _Keys:
     added: bool = False  # as long as nothing has changed since it was added
 
     def sum(self, frame: Frame, places: Mapping[str, int]) -> Value | None:
-        """What the edges have brought together, in the order of their places; of none it is zero, of many not known."""
+        """Return what the edges brought together, in the order of their places; zero for none, unknown for many."""
         if len(self.moved) > ADDED:
             return None
         if not self.added:
@@ -145,7 +145,7 @@ class EdgeBundle:
         return self._rows[-1][0] if self.keys else GradientTotal()
 
     def note(self, key: str, edge: EdgeState) -> None:
-        """An edge is there, or has changed."""
+        """Note that an edge exists, or has changed."""
         place = self.keys.setdefault(key, len(self.keys))
         at = edge.source, edge.output_nr
         if (known := self.places.get(at)) is None:

@@ -136,7 +136,7 @@ class Graph:
         return [named.get(end) for end in ends]
 
     def draw(self, frame: Frame, keys: Iterable[Key]) -> Drawing:
-        """The boxes and arrows that the frame's `keys` concern, as they are now."""
+        """Return the boxes and arrows of the frame's `keys`, as they are now."""
         boxes: list[Box] = []
         arrows: list[Arrow] = []
         for key in keys:
@@ -184,7 +184,7 @@ class Graph:
         return []
 
     def focus(self, frame: Frame) -> str | None:
-        """The box that the last event was about."""
+        """Return the box that the last event was about."""
         if frame.focus is None:
             return None
         kind, id = frame.focus
@@ -196,11 +196,11 @@ class Graph:
         return frame.tensors[id].node if kind == "tensor" and frame.tensors[id].role is None else id
 
     def opens(self, trace: Timeline) -> int | None:
-        """The stop that a picture opens at: where the last backward is over, or fails; None is the last one."""
+        """Return the stop that a picture opens at: where the last backward pass ends or fails. None is the last."""
         return last_backward(trace)
 
     def source(self, edge: EdgeState) -> str:
-        """The box that an edge leads from."""
+        """Return the box that an edge starts from."""
         return edge.source if edge.differentiable else self.lanes.place(edge.source)
 
     def leads(self, edge: EdgeState) -> bool:
@@ -312,6 +312,6 @@ def arrived(frame: Frame, id: str) -> Value | None:
 
 
 def built(events: Iterable[Record]) -> list[Record]:
-    """What a graph is made of and what happens to it, without the nodes that run: most of all events, and often."""
+    """Return the events that build a graph or happen to it, without running nodes, which are most events, and often."""
     running = {NodeStarted, NodeFinished, SavedFreed}
     return [event for event in events if type(event) not in running]

@@ -75,7 +75,7 @@ class GroupSummary:
             self.operations[frame.operations[key.id].made.name] += 1
 
     def note(self, news: NodeDelta) -> None:
-        """This is new of nodes in it."""
+        """Note that this is new for the nodes in it."""
         if news.made:
             self.held += len(news.made)
             self.last = news.made[-1]
@@ -147,14 +147,14 @@ class GroupSummary:
         return [counted(n, what) for n, what in told if n]
 
     def saves(self, several: bool = False) -> list[str]:
-        """What it keeps for backward, or did: `saved 1.2 KiB`, or how many tensors too; a single one always says so."""
+        """Return what it saves for backward, or did: `saved 1.2 KiB`, with the tensors' number if `several` or one."""
         if not self.most:
             return []
         count = f"{counted(self.kept, 'tensor')}, " if several or self.group.single else ""
         return [f"saved {count}{bytes_said(self.saved or self.most)}{'' if self.saved else FREED}"]
 
     def inside(self, frame: Frame) -> tuple[Detail, ...]:
-        """What is in the group, in words; they stay once all is there."""
+        """Return what is in the group, in words, which stay once all of it is there."""
         if self.details:
             return self.details
         known, items, is_whole = self.titles, self.group.items, self.held == self.count
@@ -181,7 +181,7 @@ class GroupSummary:
 
 
 def kept_by(frame: Frame, id: str, node: NodeState) -> list[tuple[str, int]]:
-    """The memory that a node keeps for backward: whose it is, and how large."""
+    """Return the memory that a node saves for backward: its owner and its size."""
     kept = []
     for index, (saved, value) in enumerate(zip(node.made.saved, node.saved, strict=True)):
         if value is not None:
@@ -201,7 +201,7 @@ def listed(counts: Counter[str]) -> str:
 
 
 def closed_box(frame: Frame, summary: GroupSummary, came: EdgeBundle, went: EdgeBundle, view: Graph) -> Box:
-    """A closed group: what is in it and what that keeps; a module of one operation tells its parameters.
+    """Return a closed group: its contents and what they save; a module of one operation names its parameters.
 
     Where gradients are the story, leaves are told with theirs instead, and not what is kept.
     """
@@ -263,7 +263,7 @@ def _using(inside: str, names: Sequence[str]) -> str:
 
 
 def name_in(frame: Frame, id: str) -> str:
-    """The name of a node or an operation, if it is there already."""
+    """Return the name of a node or an operation, if it is there already."""
     if id in frame.operations:
         return frame.operations[id].made.name
     return frame.nodes[id].made.name if id in frame.nodes else id

@@ -52,7 +52,7 @@ _INSIDES = 300  # boxes in all the closed groups that a reader can open
 def tell_grouped(
     trace: Timeline, view: Graph, opened: Collection[str] | str | None = None, depth: int | None = None
 ) -> Storyboard:
-    """The storyboard of a graph with its groups: as many are open as there is room for, outer ones first.
+    """Return the storyboard of a graph with its groups: as many are open as there is room for, outer ones first.
 
     `opened` names those to be open, or they are all down to a `depth`; all others are closed then. Errors: ValueError
     for a name of no group.
@@ -73,12 +73,12 @@ class GroupPlan:
     parts: list[GroupSet]  # of groups that are open if there is room
 
     def tell(self, trace: Timeline, view: Graph) -> Storyboard:
-        """The storyboard of a trace of this graph."""
+        """Return the storyboard of a trace's graph."""
         graph = FoldedGraph(view, DrawCache(view), self.links, self.told)
         return _GroupedStory(trace, graph, view).tell(self.opened)
 
     def ended(self, trace: Timeline, view: Graph) -> Scene:
-        """The picture after the last event alone, as the last step of the story has it, without what is closed."""
+        """Return only the picture after the last event, like the story's last step, without closed groups' insides."""
         graph = FoldedGraph(view, DrawCache(view), self.links, self.opened)
         frame = Frame(view.program.words, view.follows)
         scene, made = Scene(view.title), False
@@ -92,7 +92,7 @@ class GroupPlan:
         return Storyboard(scene, [StoryStep("")], view.title, opened=self.opened).at(0)
 
     def fitting(self, board: Storyboard) -> Storyboard:
-        """The same with as many groups open as there is room for."""
+        """Return the storyboard with as many groups open as there is room for."""
         try:
             return fitted(board, self.parts) if self.parts else board
         except LayoutUnavailable:  # it can still be told in words
@@ -147,7 +147,7 @@ def is_small(events: Iterable[Record]) -> bool:
 
 
 def _opened(groups: Sequence[Group], names: Iterable[str]) -> set[str]:
-    """The ids of the groups of these names, and of all they lie in."""
+    """Return the ids of the groups with these names, and of all groups around them."""
     opened: set[str] = set()
     for name in names:
         found = [group for group in groups if name in (group.id, group.title, *group.names)]
@@ -161,7 +161,7 @@ def _opened(groups: Sequence[Group], names: Iterable[str]) -> set[str]:
 
 
 def _told_along(groups: Sequence[Group], opened: Collection[str], room: int) -> list[Group]:
-    """The closed groups that a reader can open: outer ones first, as far as there is room."""
+    """Return the closed groups that a reader can open: outer ones first, as far as there is room."""
     told: list[Group] = []
     known = set(opened)
     for group in sorted(groups, key=lambda group: len(group.path)):
@@ -174,7 +174,7 @@ def _told_along(groups: Sequence[Group], opened: Collection[str], room: int) -> 
 
 
 def _runs(closed: Sequence[Group | None]) -> list[tuple[int, int]]:
-    """The stops that make one step each, the first and the last of them: those that follow each other in one group."""
+    """Return the first and last stop of each step: consecutive stops in one closed group make one step."""
     runs: list[tuple[int, int]] = []
     groups: list[Group | None] = []  # of each run
     for stop, group in enumerate(closed):
@@ -231,7 +231,7 @@ class _GroupedStory:
         self._runs: dict[str, list[tuple[int, int, str]]] = {}
 
     def tell(self, opened: Collection[str]) -> Storyboard:
-        """The storyboard with these groups open."""
+        """Return the storyboard with these groups open."""
         frame, view, steps = self._frame, self._view, self._steps
         for stop in range(len(self._parts)):
             frame.touched = {}
@@ -297,7 +297,7 @@ class _GroupedStory:
 
 
 def _hiding(graph: FoldedGraph, frame: Frame, caption: str, part: Sequence[Record]) -> str:
-    """A caption that says of what another group may hide in which it is."""
+    """Return a caption that names what may be hidden in another group."""
     for event in part:
         if isinstance(event, NodeFinished):
             shown = event.told(frame, lambda edge: graph.receiver(frame, edge))
@@ -308,7 +308,7 @@ def _hiding(graph: FoldedGraph, frame: Frame, caption: str, part: Sequence[Recor
 def _summary(
     graph: FoldedGraph, frame: Frame, closed: Sequence[Group | None], parts: Sequence[Sequence[Record]]
 ) -> str:
-    """What several stops in one closed group did, or by turns in several."""
+    """Return a summary of several stops in one closed group, or alternating between several."""
     by_group: dict[str, list[Record]] = {}
     for group, part in zip(closed, parts, strict=True):
         if group is not None:  # else another part of the picture had its turn

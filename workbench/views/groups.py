@@ -123,7 +123,7 @@ def repetitions(symbols: Sequence[object], least: int, covered: int) -> list[tup
 
 
 def divided(items: list[str | Group]) -> list[str | Group]:
-    """A row that is not too long, or its stretches."""
+    """Return a row if it isn't too long, or else its stretches."""
     count = len(items)
     if count <= MOST:
         return items
@@ -141,7 +141,7 @@ def divided(items: list[str | Group]) -> list[str | Group]:
 
 
 def stretches(row: list[str | Group], rounds: bool, before: int) -> list[str | Group]:
-    """A row that is not too long, or groups of ten, a hundred … of it."""
+    """Return a row if it isn't too long, or else groups of ten, a hundred … of it."""
     if len(row) <= MOST:
         return row
     each = 10

@@ -54,7 +54,7 @@ _FEWEST = 3  # steps whose graphs are kept in any case
 
 
 def health(trace: Timeline, open: Collection[str] | None = None, depth: int | None = None) -> Storyboard:
-    """The findings and the table of a training; of a large model the modules `open`, or those down to a depth."""
+    """Return a run's findings and table; for a large model, with the modules `open`, or those down to a depth."""
     run = trace.kept(TrainingRun)
     table = table_of(run)
     chart = HealthChart(table, findings(trace), open, depth, places_in(run, table))
@@ -66,7 +66,7 @@ def health(trace: Timeline, open: Collection[str] | None = None, depth: int | No
 
 
 def health_of_log(log: WatchLog, open: Collection[str] | None = None, depth: int | None = None) -> Storyboard:
-    """The same of files of `watch`: what was told, and the table."""
+    """Return the same for files of `watch`: the reported findings, and the table."""
     board = HealthChart(log.table, log.found, open, depth, places_named(log.table)).storyboard()
     board.legend = board.legend.replace(LEGEND, LOG_LEGEND)
     return board
@@ -124,7 +124,7 @@ class HealthChart:
         return f"steps {self.table.steps[0]} to {self.table.steps[-1]}"
 
     def storyboard(self) -> Storyboard:
-        """The chart, and a step for each column."""
+        """Return the chart, and a step for each column."""
         title = "Health"
         if not self._rows or not self.table.steps:
             return Storyboard(Scene(title), [StoryStep(NOTHING)], title)
@@ -169,12 +169,12 @@ class HealthChart:
         return y
 
     def _add_number(self, id: str, at: int, corner: tuple[float, float], **more: Any) -> None:
-        """The number of a finding, beside its sentence and in the rows that it is about."""
+        """Add the number of a finding next to its sentence and in the rows that it is about."""
         looks = {"shade": 4 if self.found[at].certain else 1, "alt": f"finding {at + 1}"}
         self._add(id, "cell", (*corner, _SIDE, _SIDE), f"{at + 1}", **looks | more)
 
     def column_of(self, event: int) -> int | None:
-        """The column of the step that an event lies in."""
+        """Return the column of the step that contains an event."""
         begun = [at for at, begin in enumerate(self.table.events) if begin <= event]
         return begun[-1] // self._per_column if begun and len(self.columns) > 1 else None
 
@@ -226,7 +226,7 @@ class HealthChart:
                     self._add(f"h.steps{line}", "tick", (self._begin, top + 16 * line, width_of(text), 16), text)
 
     def _marks(self, top: float, bottom: float) -> None:
-        """A frame around each column, of which one is seen: that of the step which is shown."""
+        """Add a frame around each column; only the shown step's frame is visible."""
         for at in range(len(self.columns)):
             place = (self._begin + at * self._pitch - 2.0, top, self._pitch + 4.0, bottom - top)
             self._add(f"shown.{at}", "frame", place, state="future")
@@ -374,7 +374,7 @@ def counted_findings(found: Sequence[Finding]) -> str:
 
 
 def _moments(run: TrainingRun, chart: HealthChart) -> list[TrainingMoment]:
-    """The steps whose graphs are kept: one of each column, of a large model those with a finding, and at both ends."""
+    """Return the steps whose graphs are kept: one per column, for a large model those with a finding, and both ends."""
     last, count = len(chart.columns) - 1, max(1, len(run.nodes) // max(1, len(run.steps)))
     room = max(_FEWEST, NODES // count)
     found = [chart.column_of(each.event) or 0 for each in chart.found]
@@ -403,7 +403,7 @@ def _end(step: TrainingStep) -> int:
 def _graphs(
     trace: Timeline, run: TrainingRun, chart: HealthChart, moments: Sequence[TrainingMoment]
 ) -> tuple[Storyboard | None, Mapping[str, tuple[int, str]]]:
-    """The graphs of these steps, and where in them each cell leads."""
+    """Return the graphs of these steps, and where each cell leads in them."""
     graphs = graph_after_backward(trace.events, moments)
     if graphs is None:
         return None, {}
@@ -426,7 +426,7 @@ def _graphs(
 
 
 def _wrapped(text: str, most: int) -> list[str]:
-    """The lines of what is told of a finding."""
+    """Return the lines of a finding's text."""
     room = int((_RIGHT - _SIDE - 4) // CHARACTER) - 2
     return textwrap.wrap(clean(text), room, max_lines=most, placeholder=" …")
 
@@ -446,14 +446,14 @@ def _times(decades: float) -> str:
 
 
 def _zeros(cell: HealthCell | None) -> str:
-    """The share of zeros in a few columns: nothing if there are none, `?` if nobody counted them."""
+    """Return the share of zeros in a few columns: empty for none, `?` if they weren't counted."""
     if cell is None or cell.norm is None:
         return " "
     return "?" if cell.zeros is None else f"{cell.zeros:.0%}" if cell.zeros else " "
 
 
 def _short(norm: float) -> str:
-    """A norm in six columns: `0.0123`, `7.1e-5`, `4e-12`."""
+    """Return a norm in six columns: `0.0123`, `7.1e-5`, `4e-12`."""
     if not math.isfinite(norm) or not norm or 1e-2 <= norm < 1e3:
         return number(norm, digits=3)
     digits, _, exponent = f"{norm:.{0 if norm < 1e-9 or norm >= 1e10 else 1}e}".partition("e")
@@ -461,12 +461,12 @@ def _short(norm: float) -> str:
 
 
 def _power(exponent: int) -> str:
-    """A power of ten: `1`, `1e-3`."""
+    """Return a power of ten: `1`, `1e-3`."""
     return "1" if not exponent else f"1e{exponent}"
 
 
 def _said(cell: HealthCell | None, told: ShownCells) -> str:
-    """What is known of a row in a step."""
+    """Return what is known of a row in a step."""
     if cell is None:
         return "not used"
     measured = told.measured

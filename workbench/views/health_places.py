@@ -49,12 +49,12 @@ def _name_of(row: HealthRow) -> str:
 
 
 def _whole(name: str) -> re.Pattern[str]:
-    """The name with no letter or dot beside it that would make it another's."""
+    """Return a pattern for the name without an adjacent letter or dot, which would make it another name."""
     return re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w|\.\w)")
 
 
 def rows_at(places: Sequence[HealthPlace], rows: Sequence[ShownRow]) -> Iterator[int]:
-    """The rows of the picture at these places: the row itself, or the innermost module around it that has one."""
+    """Return the picture's rows at these places: the row itself, or the innermost module around it that has one."""
     own = {id(each.own.rows[0]): at for at, each in enumerate(rows) if each.own is not None and each.own.rows}
     modules = {each.path: at for at, each in enumerate(rows) if each.path}
     for place in places:
@@ -68,7 +68,7 @@ def rows_at(places: Sequence[HealthPlace], rows: Sequence[ShownRow]) -> Iterator
 
 
 def modules_around(several: Iterable[int], rows: Sequence[ShownRow]) -> Iterator[int]:
-    """The modules that rows lie in, the innermost first."""
+    """Return the modules around these rows, the innermost first."""
     for at in several:
         holder = rows[at].holder
         while holder is not None:

@@ -30,7 +30,7 @@ class ShownCells:
         return self.rows[0].measured if self.rows else "gradient"
 
     def worst(self, steps: Sequence[int]) -> int:
-        """The one of these steps whose cell is furthest from what is usual."""
+        """Return the one of these steps whose cell is furthest from the usual value."""
         return max(steps, key=self.distance)
 
     def distance(self, step: int) -> float:
@@ -71,7 +71,7 @@ def shown_rows(rows: Sequence[HealthRow], most: int) -> list[ShownRow]:
 def opened_rows(
     rows: Sequence[ShownRow], open: Collection[str] | None, depth: int | None, wanted: Collection[int] = ()
 ) -> set[int]:
-    """The modules that are open at first: those that are asked for, or the `wanted`, and as deep as there is room."""
+    """Return the modules that are open at first: the requested ones, or the `wanted` ones, as deep as there is room."""
     modules = [at for at, row in enumerate(rows) if row.opens]
     if open is not None:
         return {at for at in modules if WITHIN.join(rows[at].path) in open or rows[at].path[-1] in open}
@@ -90,7 +90,7 @@ def opened_rows(
 
 
 def seen_rows(rows: Sequence[ShownRow], opened: Collection[int]) -> Iterator[int]:
-    """The rows that lie in no closed module."""
+    """Return the rows that are outside all closed modules."""
     seen: set[int | None] = {None}
     for at, row in enumerate(rows):
         if row.holder is None or (row.holder in seen and row.holder in opened):
@@ -157,7 +157,7 @@ def _middle(norms: Sequence[float]) -> float | None:
 
 
 def usual_of(cells: Sequence[HealthCell | None]) -> float | None:
-    """The median of the norms that are not zero; zero if all are."""
+    """Return the median of the norms that aren't zero; zero if all are."""
     norms = [cell.norm for cell in cells if cell and cell.norm is not None and math.isfinite(cell.norm)]
     some = [norm for norm in norms if norm] or [0.0]
     return min(median(some), max(some)) if norms else None  # the sum of two may be no number

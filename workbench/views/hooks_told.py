@@ -20,7 +20,7 @@ _BADGES = {
 
 
 def badges(frame: Frame, id: str) -> list[str]:
-    """A line for each kind of hook at a node or leaf, and for each output that has some."""
+    """Return a line for each kind of hook at a node or leaf, and for each output that has hooks."""
     place = frame.place(id)
     several = len({hook.output_nr for hook in place.hooks if hook.kind in ("tensor", "retained")}) > 1
     several |= len(getattr(place, "outputs", ())) > 1
@@ -52,7 +52,7 @@ def _defined(hook: Hook) -> str:
 
 
 def packed_line(saved: Saved) -> list[str]:
-    """A line on what is saved, where a hook made something else of it."""
+    """Return a line on a saved thing, if a hook replaced it."""
     return [] if saved.packed is None or is_slot(saved) else [f"{SIGN} packed by {saved.packed.hook}"]
 
 

@@ -32,12 +32,12 @@ _TANGENT = ".tangent"  # behind a tensor's id
 
 
 def tangent_box(tensor: str) -> str:
-    """The box of a tensor's tangent."""
+    """Return the box of a tensor's tangent."""
     return f"{tensor}{_TANGENT}"
 
 
 def tangent_in(box: str) -> str | None:
-    """The tensor whose tangent a box shows, if it shows one."""
+    """Return the tensor whose tangent a box shows, if it shows one."""
     return box.removesuffix(_TANGENT) if box.endswith(_TANGENT) else None
 
 
@@ -60,9 +60,9 @@ def wholes(seen: Iterable[TensorSeen]) -> dict[str, str]:
 
 
 def _written(events: Iterable[Record], known: Mapping[str, TensorSeen]) -> dict[str, Item]:
-    """The words of the program for nodes and operations: for those that compute an expression, or all that ran of one.
+    """Return the program text of nodes and operations that compute an expression, or of all that belong to one.
 
-    What a backward ran has the text of the line that asked for it, which is none of its own.
+    What a backward pass ran has the text of the line that called for it, and no text of its own.
     """
     items: dict[str, Item] = {}
     runs: list[tuple[object, list[str]]] = []  # of one expression at one level
@@ -95,7 +95,7 @@ def _written(events: Iterable[Record], known: Mapping[str, TensorSeen]) -> dict[
 
 
 def _computed(event: NodeCreated | OperationRan) -> tuple[str, Item, object]:
-    """A node or an operation, its expression with the only tensor it gives, and what tells that from others."""
+    """Return a node or operation, its expression with the only tensor it gives, and what distinguishes it."""
     if isinstance(event, OperationRan):
         output = event.outputs[0] if len(event.outputs) == 1 else ""
         return event.op, Item("", "", node=output, operation=event.name, text=event.text), event.source
@@ -151,7 +151,7 @@ class Lanes:
         return any([seen is not None and seen.cut is not None and seen.cut.node is not None for seen in given])
 
     def place(self, id: str) -> str:
-        """The box that a tensor stands in: that of what made it, or its own."""
+        """Return the box that a tensor is in: that of what made it, or its own."""
         while id in self._seen:
             if id in self._maker:
                 return self._highest(self._maker[id])
@@ -166,7 +166,7 @@ class Lanes:
         return id
 
     def _highest(self, made: str) -> str:
-        """The node, or else the operation at the highest level, that tells of this operation."""
+        """Return the node, or else the operation at the highest level, that shows this operation."""
         while made in self._outputs:
             higher = next((self._above[output] for output in self._outputs[made] if output in self._above), None)
             if higher is None:
@@ -194,7 +194,7 @@ class Lanes:
         return id in self._seen and self._seen[id].level in self._framed
 
     def operation(self, frame: Frame, id: str) -> tuple[list[Box], list[Arrow]]:
-        """An operation without a node and what it was computed from."""
+        """Return an operation without a node and what it was computed from."""
         if self._highest(id) != id:
             return [], []
         state = frame.operations[id]
@@ -221,7 +221,7 @@ class Lanes:
         return [*boxes, box], ways
 
     def ways(self, frame: Frame, key: Key) -> list[Arrow]:
-        """What leads to an operation without a node, or to a tangent."""
+        """Return the arrows to an operation without a node, or to a tangent."""
         id = key.id
         if key.kind == "operation":
             if self._highest(id) != id:
@@ -240,7 +240,7 @@ class Lanes:
         return ways
 
     def input(self, frame: Frame, id: str) -> list[Box]:
-        """The box of a place that nobody else draws: a tensor that a transform was given, or a constant."""
+        """Return the box of a place that nothing else draws: an input of a transform, or a constant."""
         if id not in frame.tensors or frame.tensors[id].role is not None:
             return []
         tensor = frame.tensors[id]
@@ -251,7 +251,7 @@ class Lanes:
         return [Box(id, kind, name, lines, details=details, unsaid=left_out(tensor.value))]
 
     def tangent(self, frame: Frame, id: str) -> tuple[list[Box], list[Arrow]]:
-        """The tangents of one operation's results, beside the box of its values, and those they come from."""
+        """Return the tangents of one operation's results, next to the box of its values, and what they come from."""
         tangent, pushed = frame.tangents[id]
         own = self.place(id)
         arrows = self.ways(frame, Key("tangent", id))
@@ -288,7 +288,7 @@ class Lanes:
         return region.id if region else None
 
     def region(self, frame: Frame, state: NodeState | OperationState, output: str, verb: str) -> Box | None:
-        """The part of the picture that a node or operation stands in, if it has a heading of its own."""
+        """Return the region of the picture that holds a node or operation, if it has its own heading."""
         level = self._seen[output].level if output in self._seen else None
         pushing = getattr(state.made, "pushing", None)
         if pushing is not None:
@@ -307,7 +307,7 @@ class Lanes:
         return Box(f"r.{task}.{level}", "region", title, details=(Detail("What it is", "text", about),))
 
     def level_region(self, frame: Frame, id: str) -> Box | None:
-        """The part of the picture with what a tensor's level recorded, where several did."""
+        """Return the region with what a tensor's level recorded, if several levels did."""
         level = self._seen[id].level if id in self._seen else None
         if level not in self._framed:
             return None
@@ -316,13 +316,13 @@ class Lanes:
         return Box(f"r.{level}", "region", title, details=(Detail("What it is", "text", about),))
 
     def shown(self, frame: Frame, key: Key) -> str:
-        """The box that stands for an operation without a node, or for a tensor's tangent."""
+        """Return the box of an operation without a node, or of a tensor's tangent."""
         if key.kind == "operation":
             return self._highest(key.id)
         return frame.tangents[key.id][0].node or tangent_box(key.id)
 
     def levels(self, frame: Frame) -> list[Box]:
-        """The strip of labels: the levels in force, and those that were there before, dashed."""
+        """Return the strip of labels: the levels in force, and earlier ones, dashed."""
         boxes = []
         for depth, id in enumerate(frame.strip):
             level = frame.levels[id]

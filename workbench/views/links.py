@@ -35,7 +35,7 @@ class TensorRow:
         return Box(f"row.{self.name}", "constant", title, lines)
 
     def arrow(self, item: str, at: str) -> Arrow:
-        """The way from it to the box `at` in which one of them stands."""
+        """Return the arrow from it to the box `at`, which one of them is in."""
         return Arrow(f"row.{self.name}>{item}", f"row.{self.name}", at, "constant")
 
 
@@ -109,7 +109,7 @@ class Links:
                     self._used(event.op, given(event))
 
     def _rows(self, named: Iterable[TensorSeen]) -> dict[str, TensorRow]:
-        """The data that come in rows: `x[0]` to `x[19]`, or one variable in each round of a loop."""
+        """Return the data that come in rows: `x[0]` to `x[19]`, or one variable in each iteration of a loop."""
         rows: dict[str, TensorRow] = {}
         for seen in named:
             stem = (seen.name or "").partition("[")[0]
@@ -118,7 +118,7 @@ class Links:
         return {seen.id: row for row in rows.values() if len(row.items) > _SHARED for seen in row.items}
 
     def _let_in(self, tensors: Sequence[str], names: dict[str, str | None], whole: Group) -> None:
-        """The first of these without a name that a group uses stands outside, if nothing else brings data into it."""
+        """Place the first unnamed tensor that a group uses outside it, if nothing else brings data into the group."""
         given = {id for id in tensors if names.get(id) is None}
         if not given:
             return
@@ -160,7 +160,7 @@ class Links:
                 self._share(id, inside, whole)
 
     def _call_again(self, id: str, is_many: bool) -> None:
-        """The parameter of a module of one operation that is called several times stands in the first of its calls.
+        """Place a parameter of a one-operation module that is called several times in the first call.
 
         So does one of many that are used outside of their modules too.
         """
@@ -176,7 +176,7 @@ class Links:
                     self._references[id, user] = f"{id}@{group.id}"
 
     def reference(self, tensor: str, user: str) -> str:
-        """The box that a tensor's arrow to a user leaves from: its own, or where many use it, one beside the user."""
+        """Return the box where a tensor's arrow to a user starts: its own, or with many uses, one next to the user."""
         return self._references.get((tensor, user), tensor)
 
     def is_shared(self, tensor: str) -> bool:
@@ -188,7 +188,7 @@ class Links:
             self.users.setdefault(id, []).append(user)
 
     def _way(self, node: str, whole: Group) -> list[Group]:
-        """The groups that a node lies in, from the whole graph inwards."""
+        """Return the groups around a node, from the whole graph inwards."""
         return [whole, *(group for group in self.group_of[node].path if group is not whole)]
 
     def _common(self, nodes: Sequence[str], whole: Group) -> Group:
@@ -201,12 +201,12 @@ class Links:
         return common
 
     def summary(self, group: Group) -> GroupSummary:
-        """What is to be told of a group, of which nothing is there yet."""
+        """Return the summary of a group with nothing in it yet."""
         row = [self._operations.get(id, "") for id in group.nodes()]
         count = len(row)
         times = next(n for n in range(count, 0, -1) if count % n == 0 and row[: count // n] * n == row)
         return GroupSummary(group, count, times, self._titles)
 
     def place(self, id: str) -> Group | None:
-        """The innermost group that a node or a tensor lies in."""
+        """Return the innermost group around a node or a tensor."""
         return self.group_of.get(id) or self.homes.get(id)

@@ -56,7 +56,7 @@ _TOLD = 3  # events of a bar that its caption tells
 
 
 def memory(trace: Timeline, against: Timeline | None = None) -> Storyboard:
-    """A trace's memory; `against` another's, drawn over it so that both backwards begin at the same place."""
+    """Return a trace's memory; the trace `against` is drawn over it so that both backward passes begin together."""
     own = Ledger(trace)
     other = Ledger(against) if against is not None else None
     title = "Memory held for backward"
@@ -82,7 +82,7 @@ class _MemoryChart:
         self._begins: dict[str, int] = {}  # the holders' bars, each with the point that it begins at
 
     def storyboard(self, title: str) -> Storyboard:
-        """The chart, and a step for each bar."""
+        """Return the chart, and a step for each bar."""
         self._headings()
         self._axis()
         holders = self._holders()
@@ -160,7 +160,7 @@ class _MemoryChart:
             self._add(f"phase{n}", "tick", (left, y, width_of(phase), 18), phase)
 
     def _curve(self, ledger: Ledger, kind: str) -> dict[str, list[Point]]:
-        """A bar for the most that is held at its place: its id and its points."""
+        """Return a bar for the maximum held at each place: its id and its points."""
         columns: dict[int, list[tuple[int, Point]]] = {}
         for index, point in enumerate(ledger.points):
             columns.setdefault(self._x(ledger, index), []).append((index, point))
@@ -239,7 +239,7 @@ class _MemoryChart:
         return y
 
     def _spans(self, holder: Holder, y: float) -> None:
-        """A bar for each time in which it keeps something."""
+        """Add a bar for each period in which it holds something."""
         size, names = bytes_said(holder.most), ", ".join(holder.told)
         what = f": {names}" * bool(names)
         what += f"; needs {', '.join(holder.needed)}, held anyway" if holder.needed else ""
@@ -313,14 +313,14 @@ def _left_said(ledger: Ledger) -> str:
 
 
 def _besides_said(ledger: Ledger) -> str:
-    """What is left at the end, and what backward needs besides."""
+    """Return what is left at the end, and what backward needs in addition."""
     left = _left_said(ledger)[2:]
     also = f"Backward also needs {bytes_said(ledger.anyway)} of parameters and inputs, which are held anyway."
     return " ".join([*[f"{left[:1].upper()}{left[1:]}."] * bool(left), *[also] * bool(ledger.anyway)])
 
 
 def _anyway_said(needed: int, size: int, rows: int) -> str:
-    """The heading of the rows that live anyway, with their sum, which may be more than is `needed` at a time."""
+    """Return the heading of the rows held anyway, with their sum, which may be more than is `needed` at a time."""
     what = "parameter or input" if rows == 1 else "parameters and inputs"
     return f"Held anyway: {rows:,} {what}, {bytes_said(size)}{', not all at the same time' if size != needed else ''}"
 
@@ -333,7 +333,7 @@ _MOST_TOLD = 200
 
 
 def bytes_of(value: Value) -> int:
-    """The bytes of an array, by the bits in its dtype's name: "bfloat16", "complex64 (absolute values)"."""
+    """Return an array's size in bytes, from the bits in its dtype's name: "bfloat16", "complex64 (absolute values)"."""
     return math.prod(value.shape) * _width(value.dtype)
 
 
@@ -344,7 +344,7 @@ def _width(dtype: str) -> int:
 
 
 def bytes_said(count: float) -> str:
-    """An amount of memory with 4 significant digits: `36 bytes`, `3.906 KiB`."""
+    """Return an amount of memory with 4 significant digits: `36 bytes`, `3.906 KiB`."""
     for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
         if count >= size:
             return f"{count / size:.4g} {unit}"
@@ -397,14 +397,14 @@ class Point:
 
 
 def owner_of(frame: Frame, tensor: str) -> tuple[str, int, bool]:
-    """The tensor whose memory another one shows, its bytes, and whether it lives anyway: a leaf, or held by a name."""
+    """Return the tensor that owns another one's memory, its bytes, and if it is held anyway, as a leaf or by a name."""
     owner = frame.owner(tensor)
     state = frame.tensors[owner]
     return owner, bytes_of(state.value), state.node is None and (state.requires_grad or state.name is not None)
 
 
 def kept_of(frame: Frame, place: str, saved: Saved, value: Value | None) -> tuple[str, int, bool]:
-    """The storage that a saved tensor keeps, its bytes, and whether it lives anyway; else told by `place`."""
+    """Return a saved tensor's storage, its bytes, and if it is held anyway; `place` names it otherwise."""
     if saved.storage is not None:
         id, size = saved.storage.id, saved.storage.size
         owner, _, anyway = owner_of(frame, id) if id in frame.tensors else (id, 0, False)
@@ -429,7 +429,7 @@ def places_of(nodes: Iterable[NodeCreated]) -> dict[str, str]:
 
 
 def _path(made: NodeCreated) -> str:
-    """The module that a node is in, as the program calls it: `net.layer1.conv1`."""
+    """Return the module that a node is in, as the program calls it: `net.layer1.conv1`."""
     outer, *inner = (made.scope or "").split("/")
     called = next((part.variable for part in made.path if part.kind == "scope"), "")
     return ".".join([called or outer, *inner])
@@ -471,7 +471,7 @@ class Ledger:
         return places_of(self._frame.nodes[id].made for id in self.holders if id in self._frame.nodes)
 
     def place_of(self, holder: Holder) -> str:
-        """What the row of a holder is called: by the module that it is in, or by its own name."""
+        """Return the name of a holder's row: its module, or its own name."""
         return clean(self._places.get(holder.id, holder.name))
 
     @cached_property
@@ -532,7 +532,7 @@ class Ledger:
         return KeptTensor(as_kept(saved, name), memory, size, anyway=anyway)
 
     def _called(self, memory: str, tensor: str) -> str:
-        """What a tensor is called that is held: as the one that owns its memory, if that has a name."""
+        """Return the name of a held tensor: that of its memory's owner, if it has one."""
         named = memory in self._frame.tensors and self._frame.variable(memory)
         return self._frame.called(memory if named else tensor)
 
@@ -624,7 +624,7 @@ class Ledger:
         self._point(f"{self._frame.called(node)} has run {outcome}", before, node, *changed)
 
     def _freed(self, node: str) -> None:
-        """What a node frees belongs to the point of its run."""
+        """Assign what a node frees to the point of its run."""
         before, last = self._total, self.points[-1] if self.points else None
         if last is not None and last.holders[:1] == (node,):
             self.points.pop()
@@ -660,7 +660,7 @@ class Ledger:
         return changed
 
     def _settle(self, sentence: str = "") -> None:
-        """What was there before anybody listened, or was dropped outside of a node's run, gets a point of its own."""
+        """Give a point to memory from before the recording, or freed outside a node's run."""
         before = self._total
         changed = self._drop()
         if self._found:

@@ -38,7 +38,7 @@ def cut_label(cut: Cut) -> str:
 
 
 def cut_said(cut: Cut) -> str:
-    """A sentence on what ends the way of a gradient, without its full stop."""
+    """Return a sentence on what ends the gradient path, without its full stop."""
     why = "operations under no_grad aren't recorded" if cut.word == "no_grad" else f"the path ends at {cut.word}"
     why = f"{cut.word} tensors have no gradient" if cut.word.startswith(("int", "uint", "bool")) else why
     at = "" if cut.source is None else f" ({cut.source.file}, line {cut.source.line}: {cut.source.text})"
@@ -46,7 +46,7 @@ def cut_said(cut: Cut) -> str:
 
 
 def node_lines(say: FormatCache, frame: Frame, node: NodeState, title: str, called: str) -> tuple[str, ...]:
-    """What the node is `called`, if the title is another, and its results."""
+    """Return what the node is `called`, if the title is different, and its results."""
     results = [result_of(frame, node, nr) for nr in sorted(node.outputs)]
     entitled = not title.startswith(node.made.name)
     if len(results) == 1:
@@ -61,12 +61,12 @@ def node_lines(say: FormatCache, frame: Frame, node: NodeState, title: str, call
 
 
 def _below(value: Value, name: str) -> list[str]:
-    """A value behind the name of its node, which takes more room than a variable."""
+    """Return a value after the name of its node, which needs more room than a variable."""
     return [*_compact(value, name, TEXT_COLUMNS), *trouble_of(value)]
 
 
 def _compact(value: Value, name: str = "", room: int = BOX_COLUMNS) -> list[str]:
-    """A value behind its name, shape and dtype; of an array only if all numbers have room."""
+    """Return a value after its name, shape and dtype; an array only if all its numbers fit."""
     head, text = head_of(value, name), whole(value, min(room, BOX_COLUMNS))
     if name and columns(head) > room:  # what kind of value it is has a line of its own, below a long name
         return [name, *_compact(value, "", room)]
@@ -74,13 +74,13 @@ def _compact(value: Value, name: str = "", room: int = BOX_COLUMNS) -> list[str]
 
 
 def _narrow(value: Value, leaf: bool) -> list[str]:
-    """The value of a tensor that no node made: several stand in a row, so its numbers stand below its shape."""
+    """Return the value of a tensor without a node: several are in a row, so its numbers are below its shape."""
     head, text = head_of(value), value.brief(BOX_COLUMNS) if leaf else whole(value, BOX_COLUMNS)
     return [*(behind_head(head, text, _NARROW) if text else [head]), *(trouble_of(value) if leaf else ())]
 
 
 def result_of(frame: Frame, node: NodeState, nr: int) -> tuple[str, Value]:
-    """An output's name, or what computed it, and its value (as this node made it, if others wrote it)."""
+    """Return an output's name, or what computed it, and its value (from this node, if it was written later)."""
     id, value = node.outputs[nr]
     tensor = frame.tensors[id]
     own = (tensor.node, tensor.output_nr) == (node.made.node, nr)
@@ -88,7 +88,7 @@ def result_of(frame: Frame, node: NodeState, nr: int) -> tuple[str, Value]:
 
 
 def written_details(made: NodeCreated) -> list[Detail]:
-    """The code of a node, and where it was made."""
+    """Return the code of a node, and where it was made."""
     details = [Detail(_HEADINGS.get(code.name, code.name), "code", code.text) for code in made.code]
     if made.source is not None:
         line = f"{made.source.file}, line {made.source.line}: {made.source.text}"
@@ -193,7 +193,7 @@ def output_box(say: FormatCache, frame: Frame, id: str, nr: int) -> Box:
 
 
 def rows_of(frame: Frame, parameters: Collection[str]) -> list[str]:
-    """The parameters of a module, with the norms of their gradients, each on a line; on one if there is always room."""
+    """Return a module's parameters with their gradients' norms, one per line, or all on one if there is always room."""
     rows = [_row_of(frame, id) for id in parameters]
     room = sum(columns(row.partition(" ‖")[0]) + 2 + _GRADIENT for row in rows) - 2
     return [", ".join(rows)] if len(rows) > 1 and room <= GROUP_COLUMNS else rows
@@ -220,7 +220,7 @@ def saved_name(frame: Frame, node: NodeState, index: int) -> str:
 
 
 def _view(frame: Frame, id: str | None) -> str | None:
-    """What a view of a variable is called: the expression that took it, if a line has room, or `view of x`."""
+    """Return the name of a view of a variable: the expression that took it, if it fits, or `view of x`."""
     viewed, node = frame.viewed(id), frame.tensors[id].node if id is not None else None
     told = frame.told(node) if viewed is not None and node in frame.nodes else ""
     if viewed is not None and id is not None and 0 < columns(frame.tensors[id].taken) <= _EXPRESSION:
@@ -229,7 +229,7 @@ def _view(frame: Frame, id: str | None) -> str | None:
 
 
 def held_now(frame: Frame, node: NodeState, index: int) -> Value | None:
-    """What is saved as it is now: it is the tensor's own memory, which somebody may have written since.
+    """Return the current value of what is saved: it is the tensor's own memory, which may have been written since.
 
     Of what is freed it is not followed any more: there it is what was saved.
     """
@@ -240,7 +240,7 @@ def held_now(frame: Frame, node: NodeState, index: int) -> Value | None:
 
 
 def chip(say: FormatCache, frame: Frame, id: str, index: int) -> Box:
-    """What a node saved, as it hangs on the node."""
+    """Return the tag of a saved tensor, as it is attached to the node."""
     node = frame.nodes[id]
     saved, value = node.made.saved[index], held_now(frame, node, index)
     name = saved_name(frame, node, index)

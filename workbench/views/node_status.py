@@ -45,7 +45,7 @@ class NodeStatus:
                 going -= 1
 
     def region(self, frame: Frame, id: str) -> Box | None:
-        """The box of the node that runs another, around both."""
+        """Return the box of the node that runs another, around both."""
         outer = self._runs.get(id, id if frame.nodes[id].made.runs is not None else None)
         if outer is None:
             return None

@@ -40,7 +40,7 @@ class GroupSet:
 
 
 def in_order(whole: Group, leaves: Mapping[int, int]) -> list[GroupSet]:
-    """The groups to open, one part after the other: outer ones first, of these what holds most, single lines last.
+    """Return the groups to open, one after the other: outer ones first, then the largest, single lines last.
 
     The first round of a loop comes before the others, and what a transform adds to the picture after them. A module of
     one operation stays closed, and so do stretches of a long row and those between the first and the last of what
@@ -96,7 +96,7 @@ def _held(several: Sequence[Group]) -> int:
 
 
 def _modules(group: Group) -> int:
-    """The modules that stand side by side in a line or a run."""
+    """Return the number of modules that are side by side in a line or a run."""
     return sum(isinstance(item, Group) and item.kind == "scope" for item in group.items)
 
 
@@ -111,13 +111,13 @@ def _stays_closed(group: Group, total: int) -> bool:
 
 
 def _shape(group: Group) -> Iterator[str]:
-    """What two groups have in common that are opened together: what stands in them, whatever their names."""
+    """Yield what two groups have in common that open together: their contents, regardless of names."""
     for item in group.items:
         yield "node" if isinstance(item, str) else f"group of {len(item.items)}"
 
 
 def fitted(board: Storyboard, parts: Sequence[GroupSet]) -> Storyboard:
-    """The picture with as many parts open, one after the other, as can be read whole."""
+    """Return the picture with as many parts open, one after the other, as remain readable as a whole."""
     boards: dict[frozenset[str], Storyboard] = {}  # each is laid out once
 
     def opened_as(opened: Collection[str]) -> Storyboard:

@@ -77,7 +77,7 @@ class _Placing:
         part.items.append(self._node(event))
 
     def _part_of(self, event: NodeCreated, home: Item) -> Item:
-        """The innermost part that made a node: of a part that goes on the item that is there, else one that begins."""
+        """Return the innermost part that made a node: the existing item if the part continues, else a new one."""
         at, outermost = home, True
         for part in event.path or _from_scope(event, bool(self.running.tasks)):
             if event.pushing is not None and part.kind == "expression":  # its words are those of what is pushed
@@ -91,7 +91,7 @@ class _Placing:
         return at
 
     def _begun(self, event: NodeCreated, part: Part, outermost: bool) -> Item:
-        """A part that begins with a node; `outermost` says whether no part around it is framed."""
+        """Return a part that begins with a node; `outermost` says that no part around it has a frame."""
         item = Item(part.kind, part.title, part.key)
         if part.kind in ("scope", "call"):
             item.at = part.number or None
@@ -128,7 +128,7 @@ class _Placing:
 
 
 def _going_on(home: Item) -> Item:
-    """The innermost loop, round or call: there stands what was made before, where it is first seen."""
+    """Return the innermost loop, iteration or call, where things made before are first seen."""
     at = home
     while at.items and at.items[-1].kind in ("loop", "round", "call"):
         at = at.items[-1]
@@ -136,7 +136,7 @@ def _going_on(home: Item) -> Item:
 
 
 def _homes(events: Sequence[Record], lanes: Lanes, whole: Item) -> dict[str, Item]:
-    """The part of the picture, or the `whole`, that each node stands in, and each operation without one."""
+    """Return the part of the picture, or the `whole`, that holds each node, and each operation without one."""
     parts: dict[str, Item] = {}
     homes: dict[str, Item] = {}
     for id, part in lanes.places(events).items():
@@ -160,7 +160,7 @@ def _note_line(item: Item, source: SourceLine | None) -> None:
 
 
 def _parameters(events: Iterable[Record]) -> set[str | None]:
-    """The parameters and buffers of modules: their names have a dot, `fc.weight`."""
+    """Return the parameters and buffers of modules: their names have a dot, `fc.weight`."""
     building = (event for event in events if isinstance(event, NodeCreated | TensorsFound))
     return {each.id for event in building for each in event.tensors if each.node is None and "." in (each.name or "")}
 
@@ -176,7 +176,7 @@ def _describe(item: Item, part: Part) -> None:
 
 
 def _variable(event: NodeCreated) -> str:
-    """The variable that holds the only output of a node."""
+    """Return the variable that holds the only output of a node."""
     made = [seen.name for seen in event.tensors if seen.node == event.node]
     return made[0] or "" if len(made) == 1 and event.output_count == 1 else ""
 

@@ -53,7 +53,7 @@ class FrameView(Protocol):
     program: Program
 
     def draw(self, frame: Frame, keys: Iterable[Key]) -> tuple[list[Box], list[Arrow]]:
-        """The boxes and arrows that the frame's `keys` concern, as they are now."""
+        """Return the boxes and arrows of the frame's `keys`, as they are now."""
         ...
 
     def remarks(self, frame: Frame) -> list[str]:
@@ -61,16 +61,16 @@ class FrameView(Protocol):
         ...
 
     def focus(self, frame: Frame) -> str | None:
-        """The box that the last event was about."""
+        """Return the box that the last event was about."""
         ...
 
     def opens(self, trace: Timeline) -> int | None:
-        """The stop that a player opens at, and a still shows; None is the last one."""
+        """Return the stop that a player opens at, and a still shows; None is the last stop."""
         ...
 
 
 def tell(trace: Timeline, view: FrameView) -> Storyboard:
-    """The storyboard of a trace; each step holds only what the events since the step before have changed."""
+    """Return the storyboard of a trace; each step holds only what changed since the step before."""
     frame = Frame(view.program.words)
     boxes: dict[str, Box] = {}
     arrows: dict[str, Arrow] = {}
@@ -106,7 +106,7 @@ def opening(steps: Sequence[StoryStep], dies: bool) -> int | None:
 
 
 def opening_stop(trace: Timeline, view: FrameView) -> int:
-    """The stop that a picture opens at: where the view says, else at the end of what happened.
+    """Return the stop that a picture opens at: the view's choice, else the end.
 
     If nodes are only gone in the last stop, it is the one before.
     """
@@ -126,7 +126,7 @@ def point_out(step: StoryStep, trace: Timeline, frame: Frame, stands: Callable[[
 
 
 def first_not_finite(events: Iterable[Record]) -> str | None:
-    """The node that first gives numbers that are not finite, if what a backward starts at or a gradient is not.
+    """Return the node that first gives non-finite numbers, if a root or a gradient isn't finite.
 
     A mask of -inf alone is none, if softmax makes numbers of it.
     """
@@ -148,13 +148,13 @@ def first_not_finite(events: Iterable[Record]) -> str | None:
 
 
 def starts_of(events: Iterable[Record]) -> dict[tuple[str, int], None]:
-    """The outputs that a backward starts at, each as its node and number, in the order in which they do."""
+    """Return the outputs that a backward pass starts at, each as its node and number, in order."""
     backwards = [event for event in events if type(event) is BackwardStarted]
     return dict.fromkeys((root.node, root.output_nr) for each in backwards for root in each.roots)
 
 
 def last_backward(trace: Timeline) -> int | None:
-    """The stop where the last backward is over or fails, if there is one."""
+    """Return the stop where the last backward pass ends or fails, if there is one."""
     begin, last = 0, None
     for stop, end in enumerate(trace.steps):
         if not _OVER.isdisjoint(map(type, trace.events[begin:end])):
@@ -164,7 +164,7 @@ def last_backward(trace: Timeline) -> int | None:
 
 
 def cursor_at(line: SourceLine | None) -> dict[str, Any] | None:
-    """A line of the user's code, as a step of a storyboard names it."""
+    """Return a line of user code in the form that a storyboard's step uses."""
     return None if line is None else {"file": line.file, "line": line.line, "text": line.text}
 
 
@@ -210,14 +210,14 @@ def caption_of(events: Sequence[Record], frame: Frame, higher: Mapping[str, str]
 
 
 def _cleared(events: Sequence[GradChanged], frame: Frame) -> str:
-    """The gradients that one step clears."""
+    """Return the gradients that one step clears."""
     if len(events) == 1:
         return events[0].sentence(frame)
     return f"{some(f'{frame.called(event.tensor)}.grad' for event in events)} are cleared"
 
 
 def some(names: Iterable[str]) -> str:
-    """The different names, of many only the first: `a, b and 7 more`."""
+    """Return the different names, or of many only the first: `a, b and 7 more`."""
     known = list(dict.fromkeys(names))
     return series(known if len(known) <= _NAMED + 1 else [*known[:_NAMED], f"{len(known) - _NAMED} more"])
 
@@ -262,7 +262,7 @@ _SPARE = 24  # px that a text may be wider than its place: it then comes a littl
 
 
 def roomy(scene: Scene, before: Storyboard | None = None) -> Storyboard:
-    """A picture with room for the longest numbers, but for those of constants, and for gradients still to come.
+    """Return a picture with room for the longest numbers, except constants', and for gradients still to come.
 
     What the picture before had room for last, this one has room for too.
     """
@@ -293,13 +293,13 @@ def roomy(scene: Scene, before: Storyboard | None = None) -> Storyboard:
 
 
 def _parts(line: str) -> list[str]:
-    """The line; of a value that no longer fits beside its shape, both."""
+    """Return the line, or two lines if a value no longer fits next to its shape."""
     head, gap, value = line.partition("  ")
     return [head, value] if gap and columns(line) > CHIP_COLUMNS else [line]
 
 
 def within(scene: Scene, board: Storyboard) -> Scene | None:
-    """A scene as part of a picture that has a place for all of it, and room for what it says; else None.
+    """Return a scene as part of a picture that has a place and room for all of it; else None.
 
     What the picture has besides is not there yet, but for its regions, which take the place of the scene's own.
     """

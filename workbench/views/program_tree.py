@@ -64,9 +64,9 @@ def program_tree(events: Iterable[Record], lanes: Lanes | None = None) -> Progra
 
 
 def _simplified(item: Item, calls: tuple[str, ...] = ()) -> list[Item]:
-    """The item without groups of one thing in it, or else what stands in its place: what lies in it.
+    """Return the item without groups of one thing, or else what replaces it: its contents.
 
-    `calls` is how the calls of the modules begin that it lies in: `net(`.
+    `calls` holds the beginnings of the calls of the modules around it: `net(`.
     """
     if not item.kind:
         return [item]
@@ -105,7 +105,7 @@ def _is_needless(item: Item) -> bool:
 
 
 def _of_one(item: Item, calls: tuple[str, ...]) -> Item:
-    """What an item with one thing in it becomes: that thing with its words, or the item if it has more to tell."""
+    """Return what an item with one thing in it becomes: that thing in the item's words, or the item if it says more."""
     only = item.items[0]
     if item.kind == "part":  # its frame is told by the words of the transform, never by those of what lies in it
         item.items = only.items if only.kind else item.items
@@ -127,7 +127,7 @@ def _of_one(item: Item, calls: tuple[str, ...]) -> Item:
 
 
 def _give_words(item: Item, only: Item, calls: tuple[str, ...]) -> None:
-    """The words of an expression or a call for the only thing that it computes."""
+    """Give the words of an expression or a call to the only thing that it computes."""
     if only.text and calls_many(item.text):  # that of all calls together is not the words of one
         return
     only.text, only.inner = item.text, item.inner
@@ -136,7 +136,7 @@ def _give_words(item: Item, only: Item, calls: tuple[str, ...]) -> None:
 
 
 def _loop(loop: Item) -> list[Item]:
-    """A loop and its rounds; one with a single round is what happened in that, in a group only if its line is known."""
+    """Return a loop and its iterations; a loop of one is its contents, in a group only if its line is known."""
     if len(loop.items) == 1:
         loop.items = loop.items[0].items
         return [loop] if len(loop.items) > 1 and loop.title else loop.items
@@ -182,7 +182,7 @@ def _ordinal(number: int) -> str:
 
 
 def _grouped(item: Item, around: str, root: Program, places: Sequence[str]) -> Group:
-    """An item as a group, what repeats in it as the first, those between and the last, and long rows divided.
+    """Return an item as a group: repeats as the first, those between and the last, and long rows divided.
 
     It lies in the scope `around`, and in groups that sentences tell of as `places`, the innermost first.
     """
@@ -233,7 +233,7 @@ def _computes_once(nodes: Sequence[Item]) -> bool:
 
 
 def _row(items: Sequence[Item], groups: list[str | Group], rounds: bool) -> list[str | Group]:
-    """A row in which what repeats stands as the first, those between, and the last."""
+    """Return a row in which repeats are shown as the first, those between, and the last."""
     row: list[str | Group] = []
     at = 0
     repeated = repetitions([item.symbol for item in items], _ROUNDS, _ROUNDS) if len(items) >= _ROUNDS else []

@@ -53,7 +53,7 @@ _MARKS = {"running": "→ ", "error": "× ", "idle": "\u00a0\u00a0"}  # before a
 
 
 def saved(trace: Timeline, step: int | None = None) -> Storyboard:
-    """What each node has saved; a step chooses the node, following the trace, and so does a click in the list.
+    """Return what each node saves; a step selects the node, following the trace, and so does a click in the list.
 
     It opens where a forward is over, at the node that keeps the most; of a training loop in the asked `step`.
     """
@@ -107,14 +107,14 @@ class _Inspector:
             self._tell(choice)
 
     def _enter(self, made: NodeCreated) -> None:
-        """A node is listed, or counted, if it is not yet."""
+        """List or count a node, if it isn't yet."""
         if not self.survey.keeps(made):
             self._nothing[made.node] = None
         elif self._place(made.node) is None:
             insort(self._ranked, self.survey.rank[made.node])
 
     def _leave(self, choice: Choice, ids: Sequence[str]) -> None:
-        """What is gone is not listed any more, nor what a backward has freed, once another forward begins."""
+        """Remove what no longer exists, and what a backward pass freed, once another forward begins."""
         nodes = self._frame.nodes
         for node in ids:
             self._nothing.pop(node, None)
@@ -139,7 +139,7 @@ class _Inspector:
         self.steps.append(StoryStep(caption, choice.phase, cursor, focus="chosen", boxes=boxes))
 
     def _changes(self, drawn: list[Box]) -> dict[str, dict[str, Any]]:
-        """What differs from the step before; what is not drawn now is not there."""
+        """Return what differs from the step before; what isn't drawn now isn't there."""
         found: dict[str, dict[str, Any]] = {}
         here = {box.id for box in drawn}
         absent = [replace(box, state="future") for id, box in self._now.items() if id not in here]
@@ -152,11 +152,11 @@ class _Inspector:
         return found
 
     def _past(self, step: int | None) -> int | None:
-        """A step, counted from 1, if it has come."""
+        """Return a step, counted from 1, if it has come."""
         return step if step is not None and step <= len(self.steps) + 1 else None
 
     def _list(self, chosen: str) -> list[Box]:
-        """The nodes around the chosen one, the largest first, and how many keep nothing; of more a line at each end."""
+        """Return the nodes around the chosen one, the largest first, a line for more, and how many save nothing."""
         rows = _NODES - bool(self._nothing)
         at, last = self._place(chosen), max(0, len(self._ranked) - rows)
         if at is not None and not self._first + _AROUND <= at < self._first + rows - _AROUND:
@@ -185,12 +185,12 @@ class _Inspector:
         return boxes
 
     def _step(self, node: str) -> int:
-        """The step that shows a node: the last that did, else the first that will."""
+        """Return the step that shows a node: the last that did, else the first that will."""
         now, steps = len(self.steps), self.survey.lives[node].chosen
         return steps[max(0, bisect_right(steps, now) - 1)] if steps else now
 
     def _line(self, node: str, chosen: str) -> tuple[str, str, BoxState]:
-        """A node in the list: what is written, what is said, and its state."""
+        """Return a node's line in the list: its text, its alt text, and its state."""
         made, life = self._frame.nodes[node].made, self.survey.lives[node]
         count, ctx = len(made.saved), " + ctx" if made.attributes else ""
         freed, is_gone = self._past(life.freed), self._frame.nodes[node].gone
@@ -207,7 +207,7 @@ class _Inspector:
         return f"{_MARKS[state]}{cut_inside(place, room)} · {size}{ctx}", alt, state
 
     def _panel(self, chosen: str) -> list[Box]:
-        """The chosen node: where it was made, what it saved, and what lies on its `ctx`."""
+        """Return the chosen node: where it was made, what it saved, and what is on its `ctx`."""
         frame, survey, made = self._frame, self.survey, self._frame.nodes[chosen].made
         source = made.source
         lines = (f"{source.file}, line {source.line}: {source.text}",) if source else ()
@@ -270,7 +270,7 @@ class _Inspector:
         return boxes
 
     def _whole(self, name: str, value: Value, n: int) -> tuple[Detail, ...]:
-        """The n-th of a tensor's numbers, as a click on it shows it; made once, as most are drawn at many steps."""
+        """Return the details of a tensor's n-th number, for a click; made once, as most are drawn in many steps."""
         key = (name, id(value), n)  # the trace keeps the value
         if key not in self._numbers:
             self._numbers[key] = (Detail(name, "text", exact(value, n)),)
@@ -294,7 +294,7 @@ _PLAIN = "Not a tensor, so an attribute of ctx is the right place for it."
 
 
 def kept_by(frame: Frame, made: NodeCreated) -> str:
-    """What a new node saves: `saves x and y`."""
+    """Return what a new node saves: `saves x and y`."""
     names = [as_kept(saved, slot_name(frame, made.node, n)) for n, saved in enumerate(made.saved)]
     wrong = [f"ctx.{each.name}" for each in made.attributes if each.tensor is not None]
     on_ctx = (
@@ -313,7 +313,7 @@ def counted_by_kind(made: NodeCreated) -> str:
 
 
 def slot_name(frame: Frame, node: str, n: int) -> str:
-    """A saved tensor by the formula's name and the variable's: `self (x)`, `saved[0] (x)`."""
+    """Return a saved tensor's name in the formula, and its variable: `self (x)`, `saved[0] (x)`."""
     saved = frame.nodes[node].made.saved[n]
     known = tensor_of(saved)
     name = saved.name.replace("saved_tensors", "saved")
@@ -322,7 +322,7 @@ def slot_name(frame: Frame, node: str, n: int) -> str:
 
 
 def slot_rows(frame: Frame, node: str, n: int, wide: int = COLUMNS) -> list[str]:
-    """What is to be said of a saved tensor: who saved it, its versions, its hook, and what is not drawn of it.
+    """Return what to say about a saved tensor: who saved it, its versions, its hook, and what isn't drawn of it.
 
     `wide` is how many columns are.
     """
@@ -373,7 +373,7 @@ def _attribute(frame: Frame, made: NodeCreated, each: Attribute) -> tuple[str, s
 
 
 def _saving_line(made: NodeCreated) -> str:
-    """The line of a Function that calls save_for_backward."""
+    """Return the line of a Function that calls save_for_backward."""
     lines = [line.strip() for code in made.code for line in code.text.splitlines()]
     return next((line for line in lines if "save_for_backward(" in line), "")
 
@@ -514,7 +514,7 @@ class Survey:
         return bool(made.saved or made.attributes)
 
     def _see(self, made: NodeCreated) -> None:
-        """A new node, what it keeps, and how many lines of text it needs."""
+        """Note a new node, what it saves, and how many lines of text it needs."""
         # What a write through a view keeps counts with the node that is run by that of the write.
         row = _row(self._frame, made, self.counted if made.runs is None else ChainMap({}, self.counted))
         self.rows[made.node] = row
@@ -531,7 +531,7 @@ class Survey:
             self.attributes[n] = max(self.attributes[n], len(wrapped([origin])))
 
     def _measure(self) -> None:
-        """The sizes of heat maps: px of a cell and of what rows are called, columns, and the rows in each place."""
+        """Compute the sizes of heat maps: px of a cell and of row names, columns, and the rows in each place."""
         grids = [row for values in self._values for value in values for row in grid_of(value)]
         texts = [columns(text) for row in grids for text, _ in row.cells]
         names = max((columns(row.label) for row in grids), default=0)
@@ -542,7 +542,7 @@ class Survey:
 
 
 def _height(value: Value, wide: int) -> int:
-    """The rows of a value's heat map."""
+    """Return the rows of a value's heat map."""
     if not value.values:
         return 0
     rows = -(-len(value.values) // wide) if len(value.shape) < 2 else math.prod(value.shape[:-1])
@@ -590,7 +590,7 @@ class NodeRow:
 
 
 def kept_at_a_glance(trace: Timeline, title: str) -> Storyboard:
-    """The table of all nodes of a trace."""
+    """Return the table of all nodes of a trace."""
     return _glance(Survey(trace), title)
 
 

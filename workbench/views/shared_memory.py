@@ -42,7 +42,7 @@ class SharedMemoryArrows:
         self.follow = not self._all and self._are_drawn  # they are drawn where the step is
 
     def of_node(self, frame: Frame, id: str) -> list[Arrow]:
-        """The lines to what a node saved, and from what its outputs are views of."""
+        """Return the lines to what a node saved, and from what its outputs are views of."""
         if not self._are_drawn:
             return []
         node = frame.nodes[id]
@@ -64,7 +64,7 @@ class SharedMemoryArrows:
         return lines
 
     def of_tensor(self, frame: Frame, id: str) -> list[Arrow]:
-        """The line to a leaf or constant from what it shares the memory of."""
+        """Return the line to a leaf or constant from the owner of its memory."""
         base = frame.tensors[id].base
         home = None if base is None else self._home(frame, base)
         if base is None or home in (None, id) or not self._all:
@@ -73,7 +73,7 @@ class SharedMemoryArrows:
         return [Arrow(f"{id}.base", home, id, "same", alt=note)]
 
     def _home(self, frame: Frame, tensor: str) -> str | None:
-        """The box that stands for a tensor, if one is drawn."""
+        """Return the box of a tensor, if one is drawn."""
         state = frame.tensors[tensor]
         if state.node is not None:
             return state.node
@@ -99,7 +99,7 @@ def whose(frame: Frame, node: str, saved: Saved) -> str:
 
 
 def base_of(frame: Frame, node: NodeState) -> str | None:
-    """The tensor that a node's outputs are views of."""
+    """Return the tensor that a node's outputs are views of."""
     for id, _ in node.outputs.values():
         if (base := frame.tensors[id].base) is not None:
             return base
@@ -107,13 +107,13 @@ def base_of(frame: Frame, node: NodeState) -> str | None:
 
 
 def view_line(frame: Frame, node: NodeState) -> list[str]:
-    """A line that says what a node's outputs are views of."""
+    """Return a line that says what a node's outputs are views of."""
     base = base_of(frame, node)
     return [] if base is None else [f"view{'s' * (len(node.outputs) > 1)} of {frame.called(base)}"]
 
 
 def shared_line(frame: Frame, tensor: str) -> list[str]:
-    """A line that says whose memory a leaf or constant shares."""
+    """Return a line that says whose memory a leaf or constant shares."""
     base = frame.tensors[tensor].base
     return [] if base is None else [f"shares the memory of {frame.called(base)}"]
 

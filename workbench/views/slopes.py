@@ -51,7 +51,7 @@ class Slopes:
         self._known: dict[str, tuple[Value | None, Value | None, Slope | None]] = {}
 
     def __call__(self, frame: Frame, key: str) -> Slope | None:
-        """The slope of an edge along which a gradient has gone; None where it is not known for certain."""
+        """Return the slope of an edge that a gradient went along; None if it isn't known for certain."""
         edge = frame.edges[key]
         node = frame.nodes.get(edge.target or "")
         if node is None or edge.grad is None or len(node.received) != 1 or node.received[0] is None or node.hooked:
@@ -95,7 +95,7 @@ class _Finder:
                 self._take(saved.name, saved.tensor, value)
 
     def _take(self, name: str, tensor: str | None, value: Value) -> None:
-        """An operand, or the result."""
+        """Note an operand, or the result."""
         self._shown[name], self._values[f"{name}.shape"] = value, value.shape
         if value.values is not None and not value.batch:
             self._values[name] = np.array(value.values).reshape(value.shape)
@@ -106,7 +106,7 @@ class _Finder:
             self._names[name] = called
 
     def _take_text(self, name: str, text: str) -> None:
-        """An operand that is no tensor."""
+        """Note an operand that isn't a tensor."""
         try:
             value = ast.literal_eval(text) if len(text) <= _WIDEST else None
         except (ValueError, SyntaxError):
@@ -118,7 +118,7 @@ class _Finder:
             self._values[name] = value
 
     def _called(self, tensor: str) -> ast.expr | None:
-        """A tensor's variable, or the expression that computed it."""
+        """Return a tensor's variable, or the expression that computed it."""
         frame = self._frame
         name = frame.variable(tensor)
         state = frame.tensors[tensor]
@@ -145,7 +145,7 @@ class _Finder:
         return self._scalar(None, None)
 
     def _formula(self, index: int) -> ast.expr | None:
-        """The derivative for one input, as it is for these operands."""
+        """Return the derivative for one input, for these operands."""
         if self._formulas is None:
             return None
         tensors = [name for name in self._formulas.parameters if name in self._formulas.of]
@@ -159,7 +159,7 @@ class _Finder:
             return None
 
     def _by(self, factor: ast.expr) -> Slope | None:
-        """The slope that is one number, or one for each element."""
+        """Return the slope if it is one number, or one for each element."""
         came, sent = self._came, self._sent
         try:
             value = evaluated(factor, self._values)
@@ -188,7 +188,7 @@ class _Finder:
         return Slope(label, told) if columns(words) <= _WIDEST else None
 
     def _scalar(self, factor: ast.expr | None, value: Any) -> Slope | None:
-        """The product of two numbers, and where the second comes from."""
+        """Return the product of two numbers, and where the second comes from."""
         came, sent = self._came, self._sent
         if not came.values or not sent.values or len(came.values) != 1 or len(sent.values) != 1:
             return None
@@ -217,11 +217,11 @@ class _Finder:
         return Slope(label, f"{told} = {end}", product=True)
 
     def _named(self, tree: ast.expr) -> ast.expr:
-        """An expression in the names of the program."""
+        """Return an expression in the program's names."""
         return simple(replaced(tree, _UNNAMED | self._names))
 
     def _filled(self, tree: ast.expr) -> ast.expr:
-        """An expression with the values of its operands."""
+        """Return an expression with the values of its operands."""
         by = {name: ast.Name(value.text(line=_LONGEST)) for name, value in self._shown.items()}
         return simple(replaced(tree, self._names | by))
 
@@ -231,7 +231,7 @@ class _Finder:
         return any(math.prod(self._shown[name].shape) > 1 for name in names & self._shown.keys())
 
     def _whole_matrix(self, tree: ast.expr) -> Slope | None:
-        """A matrix product, or the gradient in another order or shape; None for anything else."""
+        """Return a matrix product, or the gradient in another order or shape; None for anything else."""
         name, args = _call(tree)
         if not args:
             return None
@@ -363,7 +363,7 @@ class Formulas:
 
 @lru_cache(1000)
 def read_formulas(code: tuple[Code, ...]) -> Formulas | None:
-    """The formulas of an operation as a node tells them; None where there are none that can be read."""
+    """Return an operation's formulas as a node gives them; None if there are none that can be read."""
     texts = {each.name: each.text for each in code}
     if texts.keys() != {"forward", "backward"} or max(map(len, texts.values())) > _LONGEST_TEXT:
         return None
@@ -383,7 +383,7 @@ def read_formulas(code: tuple[Code, ...]) -> Formulas | None:
 
 
 def rebuilt(tree: ast.expr, change: Callable[[ast.expr], ast.expr]) -> ast.expr:
-    """The expression with each part changed, the innermost first; what a function is called and a shape stay."""
+    """Return the expression with each part changed, the innermost first; called functions and shapes stay."""
     if isinstance(tree, ast.BinOp):
         left, right = rebuilt(tree.left, change), rebuilt(tree.right, change)
         if left is not tree.left or right is not tree.right:
@@ -405,12 +405,12 @@ def rebuilt(tree: ast.expr, change: Callable[[ast.expr], ast.expr]) -> ast.expr:
 
 
 def _call(tree: ast.expr) -> tuple[str, list[ast.expr]]:
-    """What a call calls, and its arguments; empty for anything else."""
+    """Return the function name of a call, and its arguments; empty for anything else."""
     return (tree.func.id, tree.args) if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) else ("", [])
 
 
 def _expanded(tree: ast.expr, helpers: Mapping[str, tuple[list[str], ast.expr]], depth: int = 0) -> ast.expr:
-    """The formula with every abbreviation replaced by what it stands for; ValueError where it is too deep or large."""
+    """Return the formula with every abbreviation expanded; ValueError if it is too deep or large."""
     if depth > _DEEPEST or _depth(tree) > _DEEPEST:
         raise ValueError
 
@@ -436,12 +436,12 @@ def _depth(tree: ast.AST) -> int:
 
 
 def replaced(tree: ast.expr, by: Mapping[str, ast.expr]) -> ast.expr:
-    """The formula with other expressions in place of names."""
+    """Return the formula with names replaced by other expressions."""
     return rebuilt(tree, lambda part: by.get(part.id, part) if isinstance(part, ast.Name) else part)
 
 
 def evaluated(tree: ast.expr, known: Mapping[str, Any]) -> Any:
-    """What an expression comes to, in float64; ValueError where that is not known."""
+    """Return the value of an expression in float64; ValueError if it is unknown."""
     if isinstance(tree, ast.Constant) and isinstance(tree.value, int | float | str):
         return float(tree.value) if type(tree.value) is int else tree.value
     if isinstance(tree, ast.Name) and tree.id in known:
@@ -461,7 +461,7 @@ def evaluated(tree: ast.expr, known: Mapping[str, Any]) -> Any:
 
 
 def settled(tree: ast.expr, known: Mapping[str, Any]) -> ast.expr:
-    """The formula for these operands: what depends on a number or a shape alone is decided; ValueError if unknown."""
+    """Return the formula for these operands: conditions on numbers and shapes are decided; ValueError if unknown."""
 
     def settle(part: ast.expr) -> ast.expr:
         if isinstance(part, ast.IfExp):
@@ -474,7 +474,7 @@ def settled(tree: ast.expr, known: Mapping[str, Any]) -> ast.expr:
 
 
 def chosen(tree: ast.expr, known: Mapping[str, Any]) -> ast.expr:
-    """The slope with `where` decided, if all elements are in the same case and that has a formula of its own."""
+    """Return the slope with `where` decided, if all elements are in the same case and that has its own formula."""
 
     def choose(part: ast.expr) -> ast.expr:
         name, args = _call(part)
@@ -500,7 +500,7 @@ def is_plain(tree: ast.expr) -> bool:
 
 @lru_cache(1000)
 def slope(tree: ast.expr) -> ast.expr | None:
-    """What a gradient is multiplied by, element by element; None where it is not so."""
+    """Return what a gradient is multiplied by, element by element; None for other formulas."""
     if isinstance(tree, ast.Name) and tree.id == "grad":
         return _ONE
     if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.USub):
@@ -539,7 +539,7 @@ def _has_grad(tree: ast.expr) -> bool:
 
 
 def simple(tree: ast.expr) -> ast.expr:
-    """The expression without what changes nothing: numbers computed, no times 1, no to the power of 1."""
+    """Return the expression without no-ops: numbers computed, no factor 1, no exponent 1."""
     if isinstance(tree, ast.Call):
         return ast.Call(tree.func, [simple(each) for each in tree.args], [])
     if isinstance(tree, ast.Compare):
@@ -571,7 +571,7 @@ def _simple_pair(left: ast.expr, op: ast.operator, right: ast.expr) -> ast.expr:
 
 
 def _simple_product(left: ast.expr, op: ast.operator, right: ast.expr) -> ast.expr:
-    """The product of two simple expressions, not both numbers: one of them, a minus in front of all, or a square."""
+    """Return the product of two simple expressions, not both numbers: one of them, a leading minus, or a square."""
     factors = _constant(left), _constant(right)
     if 1 in factors:
         return right if factors[0] == 1 else left
@@ -592,12 +592,12 @@ def _constant(tree: ast.expr) -> float | None:
 
 
 def expression_text(tree: ast.expr) -> str:
-    """The expression as a reader likes it: `1 − h²`, `2 · x`."""
+    """Return the expression in readable form: `1 − h²`, `2 · x`."""
     return re.sub(r" \*\* ([2-9])(?![\w.])", lambda found: _RAISED[int(found[1])], _unparsed(tree))
 
 
 def factor_of(tree: ast.expr) -> str:
-    """The expression as it stands behind a ×: in brackets, if it needs them."""
+    """Return the expression as it is after a ×: in brackets, if it needs them."""
     text = expression_text(tree)
     raised = isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Pow) and text[-1] in _RAISED
     whole = isinstance(tree, ast.Name | ast.Call | ast.Subscript | ast.Constant) and not text.startswith("-")
@@ -612,7 +612,7 @@ def _unparsed(tree: ast.expr) -> str:
 
 
 def _bracketed(operand: ast.expr) -> ast.expr:
-    """A number with a sign, or a complex one, as it is written where an operator is before or behind it."""
+    """Return a signed or complex number as it is written next to an operator."""
     if isinstance(operand, ast.Name) and re.fullmatch(r"-?[\d.]\S*j|-.+", operand.id):
         return ast.Name(f"({operand.id})")
     return operand

@@ -198,7 +198,7 @@ class Stage:
             each(changes)
 
     def called(self, node: Node) -> str:
-        """A node by its name or, where that is not enough, its expression; a leaf by its own name."""
+        """Return a node's name or, if that isn't enough, its expression; a leaf's own name."""
         return self._frame.told(self.ids[node])
 
     def _begin(self) -> None:
@@ -206,7 +206,7 @@ class Stage:
         self._changed: dict[Any, tuple[Any, Any]] = {}
 
     def _begun(self, view: _Waits) -> tuple[Frame, FoldedGraph | None]:
-        """The graph as it is before the first step, and what draws its groups."""
+        """Return the graph before the first step, and what draws its groups."""
         frame, plan = Frame(view.program.words), self._plan
         for event in self._events:
             event.apply(frame)
@@ -272,7 +272,7 @@ class Stage:
         return {self._frame.key(id): None for id in {**before, **now} if before.get(id) != now.get(id)}
 
     def _marks(self, edits: Mapping[Any, tuple[Any, Any]]) -> tuple[_Marks, _Marks]:
-        """What each edit changed, by place and output: in words, and in the room of a line."""
+        """Return what each edit changed, by place and output: in words, and short enough for a line."""
         changed: _Marks = {}
         brief: _Marks = {}
         for (node, nr), (old, new) in edits.items():
@@ -354,7 +354,7 @@ class Stage:
         return StoryStep("", boxes=boxes, arrows=arrows)
 
     def _longest_rows(self, longest: StoryStep) -> StoryStep:
-        """The boxes whose longest text stands below the title, each with the longest that stands behind it.
+        """Return the boxes whose longest text is below the title, each with the longest text after it.
 
         That may take more width.
         """
@@ -370,7 +370,7 @@ _stages: WeakKeyDictionary[Stepper, Stage] = WeakKeyDictionary()
 
 
 def shown(stepper: Stepper) -> dict[str, Any]:
-    """A stepper for a notebook: live where the widgets' packages are there, else an image, and always its text."""
+    """Return a stepper for a notebook: live with the widget packages, else an image, and always its text."""
     text = repr(stepper)
     try:
         stage = _stages.get(stepper)
@@ -388,7 +388,7 @@ displays[Stepper] = shown
 
 
 def story_of(board: Storyboard) -> dict[str, Any]:
-    """A still picture as the player gets it, each box with its own details: boxes come and change one by one."""
+    """Return a still picture as the player gets it, each box with its own details: boxes come and change one by one."""
     story = board.to_dict()
     for each in story["boxes"]:
         each["details"] = _details(board.scene.boxes[each["id"]])
@@ -396,7 +396,7 @@ def story_of(board: Storyboard) -> dict[str, Any]:
 
 
 def places_of(s: Stepper) -> tuple[list[str], list[str]]:
-    """The operations and leaves, and the scopes, at which a run can stop."""
+    """Return the operations and leaves, and the scopes, at which a run can stop."""
     nodes = s._to_run()
     scopes = {scope_of(node) for node in nodes} - {None}
     names = sorted({operation_of(node) for node in nodes}) + sorted(s._leaf_names.values())
@@ -421,7 +421,7 @@ def _longest(shape: tuple[int, ...]) -> Value:
 
 
 def _line(waiting: Waiting) -> str:
-    """What waits at a place, in a box."""
+    """Return what waits at a place, as text in a box."""
     if waiting.grad is None:
         return "no gradient"
     if waiting.missing:
@@ -430,13 +430,13 @@ def _line(waiting: Waiting) -> str:
 
 
 def _of_both(line: str, there: str) -> str:
-    """What a place got, and what it got on another branch, in the room of a line."""
+    """Return what a place got, and what it got on another branch, in the room of a line."""
     told = f"{line}, {there}"
     return told if columns(told) <= _ROOM else cut(told.removeprefix("got "), TEXT_COLUMNS)
 
 
 def _with_last(box: Box, line: str, room: int) -> tuple[str, ...]:
-    """A box's lines with one more, behind the number before it, or in the place of the first where that is too long."""
+    """Return a box's lines with one more, after the number before it, or instead of the first if that is too long."""
     *before, last = box.lines or ("",)
     if not last or columns(last) > room // 2 + 1 or len(before) != (box.kind == "leaf"):
         return (*box.lines, line)
@@ -445,7 +445,7 @@ def _with_last(box: Box, line: str, room: int) -> tuple[str, ...]:
 
 
 def _short(gradient: Any, room: int | None = None) -> str:
-    """A gradient in words; in so many columns its values alone, of which some are left out rather than cut."""
+    """Return a gradient in words; with `room`, only as many of its values as fit into the columns."""
     value = gradient if isinstance(gradient, Value) else recorded(gradient)
     told = said(value)
     return told if value is None or room is None or len(told) <= room else value.text(line=room)
@@ -467,7 +467,7 @@ def _renewed(there: dict[str, Any], drawn: Iterable[Box | Arrow], fields: Callab
 
 
 def records_of(s: Stepper, step: Step, frame: Frame, task: str, id: str) -> Iterator[Record]:
-    """What the engine said during the step, by the ids that the frame has for the task and the node's place."""
+    """Return the engine's events during the step, with the frame's ids for the task and the node's place."""
     node = step.node
     given = tuple(map(recorded, step.incoming))
     yield from [each for each in step.hooked if not each.late]

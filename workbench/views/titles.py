@@ -48,7 +48,7 @@ def shorten(item: Item) -> None:
 
 
 def _own(item: Item) -> list[tuple[str, str]]:
-    """The text of an expression or a call, and what stands for it in others; of a scope the text that called it."""
+    """Return an expression's or a call's text, and what replaces it in others; for a scope, the text that called it."""
     inner = item
     while inner.kind == "scope":
         inner = inner.items[0]
@@ -62,7 +62,7 @@ def entitled(called: str, module: str) -> str:
 
 
 def join_words(outer: Item, inner: Item) -> None:
-    """The words for what is the only thing in a scope: for a module in a module `model.net › Sequential`."""
+    """Join the words of the only thing in a scope: for a module in a module `model.net › Sequential`."""
     if not inner.scope:
         numbered = outer.title.isdigit() and inner.name
         inner.title = f"{outer.title}{WITHIN}{inner.name}" if numbered else outer.title
@@ -75,7 +75,7 @@ def join_words(outer: Item, inner: Item) -> None:
 
 
 def variables_of(item: Item) -> str:
-    """The variables that hold the results of an expression, in the order of its line: `out, h` of `out, h = rnn(x)`."""
+    """Return the variables that hold an expression's results, in its line's order: `out, h` of `out, h = rnn(x)`."""
     nodes: list[Item] = []
     todo = [item]
     while todo:
@@ -94,7 +94,7 @@ def variables_of(item: Item) -> str:
 
 
 def title_of(item: Item) -> str:
-    """The words on a box: `round 2: y = x @ w`, `conv1 › Conv2d stride 2`."""
+    """Return the words on a box: `round 2: y = x @ w`, `conv1 › Conv2d stride 2`."""
     begin = f"{item.turn}: " if item.turn else ""
     if item.variable and (item.text or item.scope) and item.title != item.variable:
         written = item.title.startswith(item.variable) and _WRITES.match(item.title[len(item.variable) :])
@@ -117,7 +117,7 @@ def title_of(item: Item) -> str:
 
 
 def words_of(item: Item, places: Sequence[str]) -> list[str]:
-    """What a sentence may tell a node by: `x @ w`, that in its round, in the call that this is in, and so on."""
+    """Return the words for a node in a sentence: `x @ w`, with its iteration, with its call, and so on."""
     title = item.text if item.scope else item.title
     told = [f"`{cut_in_sentence(title)}`{item.which}" if item.text else item.title + item.which]
     own = [place for place in (item.scope if item.text else "", item.turn) if place]  # a title tells the scope

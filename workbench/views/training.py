@@ -72,7 +72,7 @@ class Changing:
         return drawn
 
     def of_leaves(self, frame: Frame, ids: Collection[str]) -> list[str]:
-        """What is said of the leaves in a closed group, and how they have changed."""
+        """Return what to say about the leaves in a closed group, and how they changed."""
         notes: list[str] = super().of_leaves(frame, ids)  # type: ignore[misc]
         held = [self.held[id] for id in ids if id in self.held and frame.tensors[id].grad is not None]
         if held:
@@ -84,12 +84,12 @@ class Changing:
         return notes
 
     def _rest(self, frame: Frame, id: str) -> list[str]:
-        """What a leaf's `.grad` holds that no arrow brought."""
+        """Return what a leaf's `.grad` holds that no arrow brought."""
         rest: list[str] = super()._rest(frame, id)  # type: ignore[misc]
         return [line.replace("from elsewhere", "from earlier steps") for line in rest]
 
     def remarks(self, frame: Frame) -> list[str]:
-        """What the view has to add, and how leaves have changed."""
+        """Return what the view adds to captions, and how leaves changed."""
         remarks: list[str] = super().remarks(frame)  # type: ignore[misc]
         for id in self.began:
             value = frame.tensors[id].value if id in frame.tensors else None
@@ -102,7 +102,7 @@ class Changing:
         return remarks
 
     def _change(self, frame: Frame, id: str) -> tuple[Value, Value | None] | None:
-        """What a leaf was when the step began, and by how much it has changed, as far as that is known; if it has."""
+        """Return a leaf when the step began, and by how much it changed, as far as that is known; if it did."""
         before, now = self.began.get(id), frame.tensors[id].value
         if before is None or before == now or before.shape != now.shape:
             return None
@@ -153,7 +153,7 @@ def film(
     depth: int | None = None,
     step: int | None = None,
 ) -> Storyboard | None:
-    """The steps of a trace's training loop one after the other, as this kind of view draws them; None without a loop.
+    """Return the steps of a trace's training loop in sequence, drawn by this kind of view; None without a loop.
 
     So it is if one step goes on with the graph of another. Of many only some are told, among them the asked `step`,
     which is shown at first. Errors: ValueError for a number that no step has, or where they are not told so.
@@ -191,7 +191,7 @@ def mark_steps(trace: Timeline, steps: Sequence[StoryStep], ends: Sequence[int],
 
 
 def losses_of(events: Sequence[Record], rounds: Sequence[Round]) -> Curves | None:
-    """The single numbers that the backwards of the steps start at, also of steps that are not told; None of too few.
+    """Return the numbers that the steps' backward passes start at, even of omitted steps; None if there are too few.
 
     Where gradients are also asked for inside a step (`autograd.grad`), these backwards are not meant.
     """
@@ -241,7 +241,7 @@ def _titles(rounds: Sequence[Round]) -> list[str]:
 
 
 def _series(first: Round, last: Round, word: str = "to") -> str:
-    """`steps 1 to 3`, `epoch 1, step 1 to epoch 2, step 3`."""
+    """Return `steps 1 to 3`, `epoch 1, step 1 to epoch 2, step 3`."""
     if first.number == last.number:
         return first.name
     return f"{first.name} {word} {last.name}" if first.around else f"steps {first.number:,} {word} {last.number:,}"
@@ -252,7 +252,7 @@ def _changing(kind: type[Graph]) -> Any:
 
 
 def _chosen(events: Sequence[Record], rounds: Sequence[Round], step: int | None) -> list[Round]:
-    """The rounds to be told: the first and the last, some between them, the first of each kind, and what is asked."""
+    """Return the iterations to show: first, last, some between, the first of each kind, and the requested ones."""
     numbered = [each for each in rounds if each.number]
     kinds: dict[tuple[str, ...], Round] = {}
     nodes = 0
@@ -278,7 +278,7 @@ def _chosen(events: Sequence[Record], rounds: Sequence[Round], step: int | None)
 def cast_rounds(
     events: Sequence[Record], rounds: Sequence[Round], chosen: Collection[Round], cast: Aligner
 ) -> list[Told] | None:
-    """The chosen rounds for themselves; None if one needs nodes of another."""
+    """Return the chosen iterations separately; None if one needs nodes of another."""
     frame, told = Frame(), []
     others: set[str] = set()
     wanted = {each.begin for each in chosen}
@@ -345,17 +345,17 @@ class _Holding:
         self._frame.touched = {}
 
     def end(self, step: Round) -> None:
-        """A step is over."""
+        """End a step."""
         self._since |= dict.fromkeys(self._new, step)
         self._new = {}
 
     def since(self, leaf: str) -> Round | None:
-        """The first step of which a leaf still has its gradient, if it had one when the last step was over."""
+        """Return the first step of which a leaf still has its gradient, if it had one when the last step ended."""
         self.look()
         return self._since.get(leaf)
 
     def in_order(self, leaves: Collection[str]) -> list[str]:
-        """These in the order in which they were first looked at."""
+        """Return these in the order in which they were first looked at."""
         return sorted(leaves, key=self._places.__getitem__)
 
 
@@ -366,7 +366,7 @@ def _not_cleared(frame: Frame, held: Mapping[str, str]) -> str:
 
 
 def _left(rounds: Sequence[Round]) -> str:
-    """`steps 4 to 499 are left out; show(step=4) shows step 4`."""
+    """Return `steps 4 to 499 are left out; show(step=4) shows step 4`."""
     first, last = rounds[0], rounds[-1]
     verb = "is" if first is last else "are"
     return f"{_series(first, last)} {verb} left out; show(step={first.number}) shows {first.name}"
@@ -376,7 +376,7 @@ def _left(rounds: Sequence[Round]) -> str:
 
 
 def joined(boards: Sequence[tuple[Told, Storyboard]], step: int | None) -> Storyboard:
-    """The steps of all, each beginning with what is not there yet."""
+    """Return the steps of all, each beginning with what isn't there yet."""
     boxes: dict[str, Box] = {}
     arrows: dict[str, Arrow] = {}
     now: dict[str, Any] = {}
@@ -416,7 +416,7 @@ def joined(boards: Sequence[tuple[Told, Storyboard]], step: int | None) -> Story
 
 
 def _name(arrow: Arrow, known: Mapping[str, Arrow]) -> str:
-    """An arrow's id, or a new one, if that is the id of an arrow between other boxes."""
+    """Return an arrow's id, or a new one if the id belongs to an arrow between other boxes."""
     id, ends = arrow.id, (arrow.source, arrow.target, arrow.kind)
     while id in known and (known[id].source, known[id].target, known[id].kind) != ends:
         id += "~"
@@ -426,7 +426,7 @@ def _name(arrow: Arrow, known: Mapping[str, Arrow]) -> str:
 def _told_again(
     here: dict[str, Any], changes: Mapping[str, dict[str, Any]], now: dict[str, Any], union: dict[str, Any], first: bool
 ) -> dict[str, dict[str, Any]]:
-    """What a step of one storyboard changes in all of them."""
+    """Return what a step of one storyboard changes in all of them."""
     for id, fields in changes.items():
         here[id] = replace(here[id], **fields)
     for id in here if first else changes:  # a box lies in one region, though more backwards may come before its own

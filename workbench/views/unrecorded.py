@@ -136,7 +136,7 @@ def _signature(name: str, custom: bool, code: tuple[Code, ...]) -> _Signature:
 
 
 def _arguments(forward: str, without_ctx: bool) -> list[str]:
-    """What a Function's `apply` takes, if its `forward` can be read and takes just so many."""
+    """Return the arguments of a Function's `apply`, if its `forward` can be read and takes a fixed number."""
     try:
         made = ast.parse(forward).body[0]
     except (SyntaxError, ValueError, RecursionError, MemoryError, IndexError):
@@ -155,7 +155,7 @@ def _operand(
     known: dict[str, _Expression],
     scopes: dict[str, str | None],
 ) -> _Expression:
-    """What comes in at an edge: a variable, a scope's result, an expression, a constant that is saved."""
+    """Return what comes in at an edge: a variable, a scope's result, an expression, a saved constant."""
     edge = node.edges[nr]
     if edge.target is not None:
         if named := names.get((edge.target, edge.output_nr)):
@@ -174,7 +174,7 @@ def _operand(
 
 
 def _scope_left(scope: str | None, here: str | None) -> str:
-    """The outermost scope that something was made in, but nothing here is."""
+    """Return the outermost scope that something was made in, but nothing here is."""
     parts, around = (scope or "").split("/"), (here or "").split("/")
     while parts and around and parts[0] == around[0]:
         parts, around = parts[1:], around[1:]

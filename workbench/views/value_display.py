@@ -45,12 +45,12 @@ class FormatCache:
 
 
 def sentence_of(text: str) -> str:
-    """A text with its full stop, if it does not end in one."""
+    """Return a text with a full stop, if it doesn't end in one."""
     return text if text.endswith((".", "!", "?", "…")) else f"{text}."
 
 
 def in_words(title: str, sentence: str) -> Storyboard:
-    """A picture of nothing but a sentence."""
+    """Return a picture with only a sentence."""
     lines = textwrap.wrap(sentence, WORDS)
     places = [(0.0, 20.0 * n, columns(line) * CHARACTER + 8, 20.0) for n, line in enumerate(lines)]
     boxes = {f"word{n}": Box(f"word{n}", "text", line, place=places[n]) for n, line in enumerate(lines)}
@@ -64,7 +64,7 @@ def whole(value: Value, line: int) -> str:
 
 
 def label_of(grad: Value | None) -> str:
-    """A gradient on an arrow: its values, its norm, and what is wrong with it."""
+    """Return a gradient for an arrow: its values, its norm, and what is wrong with it."""
     if grad is None:
         return "no gradient"
     norm = f"‖{grad.norm:.3g}‖" if grad.shape and grad.is_known else ""
@@ -84,18 +84,18 @@ def line_of(grad: Value | None) -> str:
 
 
 def with_more(label: str, more: str) -> str:
-    """A label with more to say: on its last line, if that has room, else below it."""
+    """Return a label with more text: on its last line, if it fits, else below."""
     last = label.rpartition("\n")[2]
     return f"{label}  {more}" if columns(last) + columns(more) + 2 <= LABEL_COLUMNS else f"{label}\n{more}"
 
 
 def text_of(value: Value, line: int) -> str:
-    """A value on a line of so many characters."""
+    """Return a value on a line of `line` characters."""
     return value.text(line=line)
 
 
 def brief_of(value: Value, line: int) -> str:
-    """A value on a line of a box of so many columns."""
+    """Return a value on a box's line of `line` columns."""
     return value.brief(line)
 
 
@@ -107,17 +107,17 @@ def head_of(value: Value, name: str = "") -> str:
 
 
 def lines_of(value: Value, name: str = "", room: int = BOX_COLUMNS) -> list[str]:
-    """A value on the lines of a box: on one if it fits, else below its shape; and what is wrong with it."""
+    """Return a value on the lines of a box: on one if it fits, else below its shape; and what is wrong with it."""
     return [*behind_head(head_of(value, name), value.brief(room), room), *trouble_of(value)]
 
 
 def fact(norm: float | None) -> float | None:
-    """A norm as a picture keeps it: with six digits, so that a page reads the same number; None of one that is none."""
+    """Return a norm as a picture stores it: with six digits, so that a page reads the same number, or None."""
     return float(f"{norm:.6g}") if norm is not None and math.isfinite(norm) else None
 
 
 def behind_head(head: str, text: str, room: int = BOX_COLUMNS) -> list[str]:
-    """A text behind its head on one line if it fits, else below it."""
+    """Return a text after its head on one line if it fits, else below it."""
     line = f"{head}  {text}".lstrip()
     return [line] if columns(line) <= room else [head, text]
 
@@ -128,12 +128,12 @@ def left_out(*values: Value) -> str:
 
 
 def trouble_of(value: Value) -> list[str]:
-    """A line that says what is wrong with a value, if anything is."""
+    """Return a line that says what is wrong with a value, if anything is."""
     return [value.trouble] if value.trouble else []
 
 
 def value_detail(heading: str, name: str, value: Value | None) -> Detail:
-    """A value as a click shows it; None is a gradient that is not there."""
+    """Return a value's details for a click; None is a missing gradient."""
     if value is None:
         return Detail(heading, "text", f"{name}: no gradient" if name else "no gradient")
     body = {
@@ -157,12 +157,12 @@ _SEED = 56  # px: the width of a seed, which is 0 or 1, and of its heading
 
 
 def names_of(variable: str, shape: Sequence[int]) -> list[str]:
-    """The elements of a tensor, as many as are shown."""
+    """Return the names of a tensor's elements, as many as are shown."""
     return [element_name(variable, shape, at) for at in range(min(math.prod(shape), SHOWN))]
 
 
 def element_name(variable: str, shape: Sequence[int], at: int) -> str:
-    """An element of a tensor: `x[0, 1]`, or `x` where it has no dimensions."""
+    """Return an element's name: `x[0, 1]`, or `x` without dimensions."""
     return f"{variable}[{', '.join(map(str, np.unravel_index(at, shape)))}]" if shape else variable
 
 
@@ -231,7 +231,7 @@ class Matrix:
         return ROW if self.numbered else _SMALL
 
     def boxes(self) -> list[Box]:
-        """The matrix before anything is known of it."""
+        """Return the matrix before any value is known."""
         here, down = self.x + self.side, self.y + self.top
         across, step = self.cell + GAP, self.row + GAP
         found = []
@@ -260,16 +260,16 @@ class Matrix:
         return found
 
     def entry(self, i: int, j: int) -> str:
-        """What stands in a place."""
+        """Return the content of a place."""
         return f"d {self.rows[i]} / d {self.columns[j]}"
 
     def said(self, k: int, across: bool = True, until: int | None = None) -> str:
-        """A row in words, or a column; or as much of it as is known."""
+        """Return a row in words, or a column, as far as it is known."""
         name, line = (self.rows[k], self.values[k]) if across else (self.columns[k], self.values[:, k])
         return f"{name}: {' '.join(number_text(value) for value in line[:until])}"
 
     def painted(self, i: int, j: int, largest: float, state: BoxState = "idle") -> dict[str, object]:
-        """What changes about a cell when its number is known."""
+        """Return what changes in a cell when its number is known."""
         value = float(self.values[i, j])
         wrong = "" if math.isfinite(value) else ", not finite"
         return {
@@ -281,7 +281,7 @@ class Matrix:
 
 
 def number_text(value: float) -> str:
-    """A number with 4 significant digits; zero has no sign."""
+    """Return a number with 4 significant digits; zero has no sign."""
     return number(float(value) + 0.0)
 
 
@@ -301,7 +301,7 @@ class TableRow:
 
 
 def grid_of(value: Value, wide: int = COLUMNS) -> list[TableRow]:
-    """The first rows of an array, `wide` numbers of each; one without a second dimension is broken into lines.
+    """Return the first rows of an array, `wide` numbers of each; a vector is broken into lines.
 
     Nothing of a summary.
     """
@@ -318,7 +318,7 @@ def grid_of(value: Value, wide: int = COLUMNS) -> list[TableRow]:
 
 
 def exact(value: Value, n: int) -> str:
-    """The n-th of an array's numbers with all its digits, and its index: `[0, 3] = -0.7004985`."""
+    """Return the n-th number of an array with all its digits, and its index: `[0, 3] = -0.7004985`."""
     assert value.values is not None
     each = value.values[n]
     said = str(_SHORTER[value.dtype](each)) if value.dtype in _SHORTER else repr(each)
@@ -327,7 +327,7 @@ def exact(value: Value, n: int) -> str:
 
 
 def pages_of(value: Value) -> list[tuple[str, str]]:
-    """The whole table, page by page: a heading and the text of each; of a summary what is known."""
+    """Return the whole table, page by page: a heading and the text of each; for a summary, what is known."""
     if value.values is None:
         return [("Values", summary_of(value))]
     rows = _rows(value)
@@ -347,7 +347,7 @@ def pages_of(value: Value) -> list[tuple[str, str]]:
 
 
 def summary_of(value: Value) -> str:
-    """That only a summary is there, and what it says."""
+    """Return that only a summary exists, and its content."""
     if not value.is_known:
         return "The values are unknown: the recording couldn't read them."
     size = math.prod(value.shape)
@@ -360,7 +360,7 @@ def summary_of(value: Value) -> str:
 
 
 def _rows(value: Value, wide: int = COLUMNS) -> list[tuple[str, tuple[float, ...]]]:
-    """The rows of an array with where they lie: `[0, 1]`, or `[8…]` for a piece of one that has a single dimension."""
+    """Return the rows of an array with their indices: `[0, 1]`, or `[8…]` for a piece of a vector."""
     if not value.values:
         return []
     if len(value.shape) < 2:

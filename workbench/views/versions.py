@@ -46,7 +46,7 @@ NOTHING = "No tensor was saved for backward, and no tensor of a graph was modifi
 
 
 def versions(trace: Timeline) -> Storyboard:
-    """The timeline of every storage that was written or saved."""
+    """Return the timeline of every storage that was written or saved."""
     histories = Histories(trace.events)
     title = "Versions"
     if not histories.memories:
@@ -97,20 +97,20 @@ class _VersionChart:
         self._failing: dict[int, list[str]] = {}  # moment -> the marks that are wrong from then on
 
     def _made_alike(self, memory: Memory) -> object:
-        """What storages have in common that stand in one row: those a line makes anew whenever it runs."""
+        """Return what storages in one row have in common: a line makes them again whenever it runs."""
         if memory.failed or memory.written:
             return memory.id
         lines = {(mark.kind, mark.version, _place(self._moments[mark.moment].source)) for mark in memory.marks}
         return memory.name, memory.kind, tuple(memory.others), frozenset(lines)
 
     def _looking_alike(self, memory: Memory) -> object:
-        """The same for those that are told by the same words in the same columns."""
+        """Return the same for those with equal words in equal columns."""
         if memory.failed:
             return memory.id
         return tuple(dict.fromkeys((self._column[mark.moment], _title(mark)) for mark in memory.marks))
 
     def _columns(self) -> dict[int, int]:
-        """The column of each moment."""
+        """Return the column of each moment."""
         marks: dict[int, list[tuple[str, str]]] = {}  # by moment the row and the words of each
         for row in self._shown:
             for mark in row.marks:
@@ -175,7 +175,7 @@ class _VersionChart:
         return max(x, begun + width_of(phase), *callouts)
 
     def storyboard(self, title: str) -> Storyboard:
-        """The chart, and a step for each moment."""
+        """Return the chart, and a step for each moment."""
         self._head()
         y: float = _TOP
         tops: list[float] = []
@@ -220,7 +220,7 @@ class _VersionChart:
         moment: int | None = None,
         **more: Any,
     ) -> None:
-        """A box, there from the beginning or from a moment on."""
+        """Add a box that is there from the beginning, or from a moment on."""
         self._boxes[id] = Box(id, kind, title, place=place, state="idle" if moment is None else "future", **more)
         if moment is not None:
             self._coming.setdefault(moment, []).append(id)
@@ -232,7 +232,7 @@ class _VersionChart:
         return [mark for chips in self._chips for chip in chips for mark in chip.marks if mark.cause]
 
     def _turns(self) -> list[int]:
-        """The columns with the name of a phase above them: where another begins, or what is left out ends."""
+        """Return the columns with a phase name above them: where another begins, or where an omission ends."""
         turns: list[int] = []
         last, before = "", -1
         for column, moments in self._told.items():
@@ -290,11 +290,11 @@ class _VersionChart:
         return y + tall
 
     def _begin(self, chip: _Chip) -> int:
-        """The step from which a mark is there."""
+        """Return the step from which a mark is there."""
         return next(moment for moment in self._told[chip.column] if moment >= chip.marks[0].moment)
 
     def _name(self, row: Memory, y: float) -> None:
-        """The name of a row, which stays in sight where the chart is scrolled."""
+        """Add the name of a row, which stays visible when the chart is scrolled."""
         summary, details = _told(row)
         title, *lines = [cut(clean(text), _COLUMNS) for text in (row.name, *_lines(row))]
         place = (1, y + 1, _LEFT - _MARGIN - 2, _tall(row) - 2)
@@ -303,7 +303,7 @@ class _VersionChart:
         self._add(f"{row.id}.name", "name", place, title, begin, **more)
 
     def _callout(self, row: Memory, n: int, cause: Mark, y: float) -> None:
-        """What a write has spoiled, in words below it."""
+        """Add a text below a write that says what it overwrote."""
         text = _callout(cause, self._moments)
         place = (self._x(cause.moment) + 6, y, width_of(text) + 4, 20)
         begin = next(mark.moment for mark in row.marks if mark.cause is cause)
@@ -364,7 +364,7 @@ def _place(source: SourceLine | None) -> tuple[str, int] | None:
 
 
 def _lines(row: Memory) -> list[str]:
-    """What stands below the name of a row."""
+    """Return the lines below the name of a row."""
     lines = [row.kind if len(row.ids) == 1 else f"{row.kind}, {len(row.ids):,} tensors"]
     if row.others:
         lines.append(f"also as {', '.join(row.others)}")
@@ -374,7 +374,7 @@ def _lines(row: Memory) -> list[str]:
 
 
 def _told(row: Memory) -> tuple[str, tuple[Detail, ...]]:
-    """A row in words."""
+    """Return a row in words."""
     summary, sentences = f"{row.name}: {'; '.join(_lines(row))}", list(dict.fromkeys(map(_said, row.marks)))
     more = [f"… {len(sentences) - _MARKS:,} more"] if len(sentences) > _MARKS else []
     history = ", ".join([*sentences[:_MARKS], *more])
@@ -510,7 +510,7 @@ class Histories:
         memory.marks.append(mark)
 
     def _name(self, id: str) -> str:
-        """What a tensor is called; an in-place operation computes with a copy of what it writes over."""
+        """Return a tensor's name; an in-place operation computes with a copy of what it overwrites."""
         state = self._frame.tensors[id]
         if state.node is not None and state.name is None:
             first = self._frame.nodes[state.node].outputs.get(state.output_nr)
@@ -519,7 +519,7 @@ class Histories:
         return self._frame.called(id)
 
     def _saved(self, node: str) -> dict[str, tuple[str, int, int]]:
-        """What a node has saved, each storage once: its owner -> (tensor, version, position)."""
+        """Return what a node saved, each storage once: its owner -> (tensor, version, position)."""
         made = self._frame.nodes[node].made
         found: dict[str, tuple[str, int, int]] = {}
         for index, saved in enumerate(made.saved):
@@ -542,7 +542,7 @@ class Histories:
         self._put(tensor, Mark("save", version, 0, made.name, said), made.phase(self._frame), made.source)
 
     def _save_late(self, event: TensorWritten) -> None:
-        """What was saved is there now."""
+        """Note that what was saved exists now."""
         owner = self._frame.owner(event.tensor)
         for made in [made for made in self._late if owner in self._saved(made.node)]:
             if event.version >= self._saved(made.node)[owner][1]:
@@ -602,6 +602,6 @@ def _bare(saved: Iterable[Saved]) -> list[str]:
 
 
 def line_said(source: SourceLine) -> str:
-    """A line of code in a sentence, without its comment."""
+    """Return a line of code in a sentence, without its comment."""
     code = source.text.partition("  #")[0]
     return f"line {source.line}: {code}" if code else f"line {source.line}"

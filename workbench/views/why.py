@@ -22,7 +22,7 @@ _ENDS = 6  # places of a long way that are drawn at each of its ends
 
 
 def why_story(trace: Timeline, answer: Answer) -> Storyboard:
-    """A picture of what is marked and of the way to it; of no way the sentences alone."""
+    """Return a picture of the marked places and the path to them; without a path, only the sentences."""
     title = answer.sentences[0].partition(":")[0] if answer.sentences else "Gradient"
     frame = trace.frame(len(trace.events))
     ways = [kept for kept in (_shortened(answer.way, answer), _shortened(answer.behind, answer)) if kept]
@@ -45,7 +45,7 @@ def why_story(trace: Timeline, answer: Answer) -> Storyboard:
 
 
 def _in_words(title: str, answer: Answer) -> Storyboard:
-    """The sentences alone."""
+    """Return only the sentences."""
     lines = _wrapped(answer.text)
     boxes = {
         f"line{n}": Box(f"line{n}", "text", line, place=(0.0, 20.0 * n, columns(line) * CHARACTER + 8, 20.0))
@@ -55,13 +55,13 @@ def _in_words(title: str, answer: Answer) -> Storyboard:
 
 
 def _shortened(way: list[str], answer: Answer) -> list[str]:
-    """The ends of a way, and what is marked."""
+    """Return the ends of a path, and what is marked."""
     last = len(way) - _ENDS
     return [place for at, place in enumerate(way) if at < _ENDS or at >= last or place in answer.marks]
 
 
 def _drawn(trace: Timeline, frame: Frame, places: set[str]) -> tuple[dict[str, Box], dict[str, Arrow]]:
-    """The boxes of places and the arrows between them, as a graph draws them, without what nodes have saved."""
+    """Return the boxes of places and the arrows between them, as a graph draws them, without saved tensors."""
     for place in places - frame.nodes.keys():
         if frame.tensors[place].role is None:
             frame.play_part(place, "leaf")

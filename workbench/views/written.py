@@ -29,7 +29,7 @@ _Tree = tuple[str, ast.expr]  # an expression, and what it says
 
 @lru_cache(10_000)
 def tree_of(text: str) -> ast.expr | None:
-    """An expression as Python reads it; None for what is none."""
+    """Return an expression's syntax tree; None if it isn't an expression."""
     try:
         return ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
