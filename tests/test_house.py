@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -66,8 +66,14 @@ LONGEST_PATH = 3_500  # lines, all of each file counted
 
 @cache
 def parsed(path: Path) -> ast.Module:
-    """The tree of a file, which every guard here walks."""
+    """The tree of a file."""
     return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def walked(path: Path) -> list[ast.AST]:
+    """Every node of a file's tree."""
+    return list(ast.walk(parsed(path)))
 
 
 def part_of(module: str) -> str:
@@ -79,8 +85,7 @@ def imports(path: Path) -> Iterator[tuple[str, int]]:
     """Each module that a file imports, inside a function or not, and the line."""
     here = path.relative_to(CHECKOUT).with_suffix("").parts
     package = here[:-1]
-    names = {name.stem for name in PACKAGE.iterdir()}
-    for node in ast.walk(parsed(path)):
+    for node in walked(path):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield alias.name, node.lineno
@@ -89,7 +94,7 @@ def imports(path: Path) -> Iterator[tuple[str, int]]:
             base = ".".join([*start, *([node.module] if node.module else [])])
             for alias in node.names:
                 # "from workbench import ops" names a part; "from workbench import Tensor" the front door.
-                inside = base == "workbench" and alias.name in names
+                inside = base == "workbench" and alias.name in PARTS
                 yield f"{base}.{alias.name}" if inside else base, node.lineno
 
 
@@ -105,6 +110,7 @@ def is_allowed(source: str, target: str) -> bool:
 
 
 FILES = sorted(PACKAGE.rglob("*.py"))
+PARTS = {place.stem for place in PACKAGE.iterdir()}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
@@ -198,7 +204,7 @@ def imported_files() -> dict[str, set[str]]:
     for path, name in names.items():
         package = name if path.stem == "__init__" else name.rpartition(".")[0]
         seen = set[str]()
-        for node in ast.walk(parsed(path)):
+        for node in walked(path):
             if isinstance(node, ast.Import):
                 seen |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom):
@@ -234,7 +240,7 @@ LONGEST_FUNCTION = 80  # lines
 
 def test_functions_are_short() -> None:
     for path in FILES:
-        for node in ast.walk(parsed(path)):
+        for node in walked(path):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 assert (node.end_lineno or 0) - node.lineno < LONGEST_FUNCTION, f"{path}, line {node.lineno}"
 
@@ -264,10 +270,10 @@ def test_no_two_classes_have_one_name() -> None:
     assert {name: paths for name, paths in where.items() if len(paths) > 1} == {}
 
 
-def sentences(tree: ast.AST) -> list[str]:
+def sentences(nodes: Iterable[ast.AST]) -> list[str]:
     """What a file raises and warns of in words written there and then, with `{}` for what is filled in."""
     found = []
-    for node in ast.walk(tree):
+    for node in nodes:
         calls = [each for each in ast.walk(node) if isinstance(each, ast.Call)] if isinstance(node, ast.Raise) else []
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "warn":
             calls = [node]
@@ -288,7 +294,7 @@ def test_no_sentence_is_written_twice() -> None:
     """One that is raised in two places has a name, in errors.py."""
     said: Counter[str] = Counter()
     for path in PACKAGE.rglob("*.py"):
-        said.update(sentences(parsed(path)))
+        said.update(sentences(walked(path)))
         if path.name == "errors.py":
             values = [node.value for node in parsed(path).body if isinstance(node, ast.Assign)]
             said.update([text for value in values if (text := template(value)) is not None])
@@ -298,7 +304,7 @@ def test_no_sentence_is_written_twice() -> None:
 def test_the_guard_finds_sentences() -> None:
     named = "raise E(NO) from x\nwarn(NO.format('a'))\n"
     code = named + "raise TypeError('no')\nwarn(f'{a} is')\nraise failed(IndexError('none'), t)\n"
-    assert sorted(sentences(ast.parse(code))) == ["no", "none", "{} is"]
+    assert sorted(sentences(ast.walk(ast.parse(code)))) == ["no", "none", "{} is"]
 
 
 def test_every_numbered_test_has_its_row() -> None:
