@@ -181,12 +181,12 @@ __all__ = [
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """Return each element, or 0 where it is negative."""
+    """Return `max(0, x)` of each element x."""
     return input.relu_() if inplace else math.relu(input)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """Return each element, or `negative_slope` times it where it is negative."""
+    """Return each element x, or `negative_slope * x` where x is negative."""
     if type(negative_slope) is not float:
         negative_slope = number_of("leaky_relu_" if inplace else "leaky_relu", "negative_slope", 1, negative_slope)
     if inplace:
@@ -195,7 +195,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """Return each element, or alpha * (exp(element) - 1) where it is negative."""
+    """Return each element x, or `alpha * (exp(x) - 1)` where x is negative."""
     if type(alpha) is not float:
         alpha = number_of("elu_" if inplace else "elu", "alpha", 1, alpha)
     if inplace:
@@ -204,14 +204,14 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """Return each element times its sigmoid."""
+    """Return `x * sigmoid(x)` of each element x; also called swish."""
     return write(input, "silu_", activation.silu) if inplace else activation.silu(input)
 
 
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
-    """Return log(1 + exp(beta * element)) / beta, a smooth ReLU.
+    """Return `log(1 + exp(beta * x)) / beta` of each element x, a smooth ReLU.
 
-    Where beta times the element is above the threshold, the result is the element itself.
+    Where `beta * x` is above the threshold, the result is x itself, which avoids an overflow.
     """
     if type(beta) is not int or type(threshold) is not int:
         beta, threshold = number_of("softplus", "beta", 1, beta), number_of("softplus", "threshold", 2, threshold)
@@ -282,34 +282,47 @@ def upsample(
 
 
 def softsign(input: Tensor) -> Tensor:
-    """Return each element divided by 1 plus its absolute value."""
+    """Return `x / (1 + abs(x))` of each element x."""
     return input / (input.abs() + 1)
 
 
 def tanhshrink(input: Tensor) -> Tensor:
-    """Return each element minus its hyperbolic tangent."""
+    """Return `x - tanh(x)` of each element x."""
     return input - input.tanh()
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
-    """Return the input divided by its p-norm along `dim`, or by `eps` where the norm is smaller."""
+    """Return the input divided by its p-norm along `dim`, so that the norm is 1; a norm below `eps` counts as `eps`."""
     return input / input.norm(p, dim, keepdim=True).clamp(min=eps)
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Dtype | None = None) -> Tensor:
-    """Return the elements' exponentials, divided by their sum along `dim`: positive numbers that sum to one."""
+    """Return `exp(x) / sum(exp(x))` along `dim`: positive numbers that sum to one.
+
+    Args:
+        input: The numbers.
+        dim: The dimension along which they sum to one. Pass it: None is deprecated.
+        dtype: Convert the input to this dtype first.
+    """
     return activation.softmax(input, _chosen("softmax", dim, input.ndim, _stacklevel), dtype)
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Dtype | None = None) -> Tensor:
-    """Return softmax of the negated elements."""
+    """Return softmax of the negated elements along `dim`: the smallest element gets the largest share."""
     return activation.softmax(-input, _chosen("softmin", dim, input.ndim, _stacklevel), dtype)
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
-    """Return softmax of the logits plus Gumbel noise, divided by the temperature `tau` (Jang et al., 2017).
+    """Return a differentiable random choice: softmax of `(logits + noise) / tau` (Jang et al., 2017).
 
-    With `hard`, the result has one 1 along `dim` and zeros otherwise, with the gradient of the soft numbers.
+    The noise has a Gumbel distribution.
+
+    Args:
+        logits: The logarithms of the probabilities, up to a constant.
+        tau: The temperature: a small one gives results near 0 and 1.
+        hard: Return a single 1 along `dim` and zeros otherwise, with the gradient of the soft numbers.
+        eps: Deprecated; ignored.
+        dim: The dimension along which the results sum to one.
     """
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
@@ -321,7 +334,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Dtype | None = None) -> Tensor:
-    """Return the logarithm of softmax, computed in one stable operation."""
+    """Return the logarithm of softmax along `dim`, computed in one stable operation."""
     return activation.log_softmax(input, _chosen("log_softmax", dim, input.ndim, _stacklevel), dtype)
 
 

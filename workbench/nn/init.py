@@ -19,7 +19,11 @@ Random = np.random.Generator | None
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """Return the factor for a layer's initial spread that fits the activation after it."""
+    """Return the factor by which a layer's initial weights should be larger, given the activation after it.
+
+    For example 1 for "linear" and "sigmoid", 5/3 for "tanh", and `sqrt(2)` for "relu". For "leaky_relu", `param` is the
+    negative slope.
+    """
     if nonlinearity == "leaky_relu":
         if isinstance(param, bool) or not isinstance(param, (int, float, type(None))):
             raise ValueError(f"negative_slope {param} not a valid number")
@@ -98,7 +102,7 @@ def eye_(tensor: Tensor) -> Tensor:
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Fill the kernels of a convolution so that it passes on as many input channels as there are outputs."""
+    """Fill the kernels of a convolution so that it returns its input channels unchanged, as many as it has outputs."""
     shape = tensor._array.shape
     if len(shape) not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
@@ -116,7 +120,8 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Random = None) -> Tensor:
     """Fill the tensor with uniform numbers that preserve the spread of values and gradients.
 
-    See Glorot and Bengio (2010). PyTorch: torch.nn.init.xavier_uniform_.
+    They are between -a and a, where `a = gain * sqrt(6 / (inputs + outputs))`. See Glorot and Bengio (2010). PyTorch:
+    torch.nn.init.xavier_uniform_.
     """
     bound = gain * math.sqrt(6.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
     return uniform_(tensor, -bound, bound, generator)
@@ -125,7 +130,8 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Random = None)
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Random = None) -> Tensor:
     """Fill the tensor with normal numbers that preserve the spread of values and gradients.
 
-    See Glorot and Bengio (2010). PyTorch: torch.nn.init.xavier_normal_.
+    Their standard deviation is `gain * sqrt(2 / (inputs + outputs))`. See Glorot and Bengio (2010). PyTorch:
+    torch.nn.init.xavier_normal_.
     """
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor))), generator)
 
@@ -143,10 +149,13 @@ def kaiming_uniform_(
 ) -> Tensor:
     """Fill the tensor with uniform numbers that preserve the spread of values or gradients (He et al., 2015).
 
+    They are between -b and b, where `b = gain * sqrt(3 / fan)`.
+
     Args:
         tensor: A weight of at least two dimensions.
         a: The negative slope of the LeakyReLU after the layer.
-        mode: "fan_in" preserves the spread of values, "fan_out" that of gradients.
+        mode: "fan_in" divides by the number of inputs, which preserves the spread of values. "fan_out" divides by
+            the number of outputs, which preserves that of gradients.
         nonlinearity: The activation after the layer, as `calculate_gain` takes it.
         generator: The generator of random numbers; None for the default one.
     """
@@ -159,7 +168,7 @@ def kaiming_normal_(
 ) -> Tensor:
     """Fill the tensor with normal numbers that preserve the spread of values or gradients (He et al., 2015).
 
-    The arguments are those of `kaiming_uniform_`.
+    Their standard deviation is `gain / sqrt(fan)`. The arguments are those of `kaiming_uniform_`.
     """
     std = _kaiming(tensor, a, mode, nonlinearity)
     return tensor if std is None else normal_(tensor, 0.0, std, generator)
@@ -179,7 +188,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Random = None) -> Te
 
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Random = None) -> Tensor:
-    """Fill a matrix with normal numbers, and a share `sparsity` of each column with zeros."""
+    """Fill a matrix with normal numbers, then set a share `sparsity` of each column to zero."""
     if tensor._array.ndim != 2:
         raise ValueError(errors.INIT_MATRIX)
     random, (rows, columns) = generator or default_generator(), tensor._array.shape

@@ -28,10 +28,10 @@ def _summary(each: Tensor, how: int) -> Tensor:
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """Return the cosine of the angle between vectors along dimension `dim`, without this dimension.
+    """Return the cosine of the angle between vectors along dimension `dim`: their product divided by both norms.
 
-    A norm counts as `eps` if it is smaller, which the gradient doesn't take into account. PyTorch:
-    torch.nn.functional.cosine_similarity.
+    The result lacks this dimension. A norm counts as `eps` if it is smaller, which the gradient doesn't take into
+    account. PyTorch: torch.nn.functional.cosine_similarity.
     """
     norms = [x.norm(2, dim, keepdim=True).clone() for x in (x1, x2)]
     with no_grad():
@@ -41,9 +41,9 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
-    """Return the p-norm of x1 - x2 + eps along the last dimension.
+    """Return the distance between vectors: the p-norm of `x1 - x2 + eps` along the last dimension.
 
-    PyTorch: torch.nn.functional.pairwise_distance.
+    Without `keepdim`, the result lacks this dimension. PyTorch: torch.nn.functional.pairwise_distance.
     """
     return (x1 - x2 + eps).norm(p, -1, keepdim)
 
@@ -57,9 +57,16 @@ def margin_ranking_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return by how much `target * (input1 - input2)` is below `margin`.
+    """Return `max(0, -target * (input1 - input2) + margin)`: how far each pair is from the right order.
 
-    A target of 1 wants the first input to be larger, -1 the second. PyTorch: torch.nn.functional.margin_ranking_loss.
+    PyTorch: torch.nn.functional.margin_ranking_loss.
+
+    Args:
+        input1: The first number of each pair.
+        input2: The second number of each pair.
+        target: 1 if the first number should be larger, -1 if the second should.
+        margin: By how much it should be larger.
+        reduction: "mean", "sum", or "none" for a loss per pair.
 
     Raises:
         RuntimeError: if the inputs and the target differ in their number of dimensions.
@@ -83,10 +90,19 @@ def triplet_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return how much closer the positive should be to the anchor than the negative is, by at least `margin`.
+    """Return `max(distance(anchor, positive) - distance(anchor, negative) + margin, 0)` for each triplet, reduced.
 
-    With `swap`, the distance between positive and negative counts if it is smaller. PyTorch:
-    torch.nn.functional.triplet_margin_loss.
+    PyTorch: torch.nn.functional.triplet_margin_loss.
+
+    Args:
+        anchor: Vectors as rows, or one vector.
+        positive: Vectors that should be near the anchors.
+        negative: Vectors that should be farther away.
+        margin: By how much they should be farther away.
+        p: The p of the norm that measures distances.
+        eps: Added to differences before the norm.
+        swap: Use the distance between positive and negative instead of anchor and negative, if it is smaller.
+        reduction: "mean", "sum", or "none" for a loss per triplet.
 
     Raises:
         ValueError: if `margin` isn't positive.
@@ -113,7 +129,7 @@ def cosine_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return 1 minus the cosine of two vectors where the target is 1, and the cosine above `margin` where it is -1.
+    """Return 1 minus the cosine of two vectors where the target is 1, and `max(0, cosine - margin)` where it is -1.
 
     PyTorch: torch.nn.functional.cosine_embedding_loss.
 
@@ -122,6 +138,7 @@ def cosine_embedding_loss(
         input2: The vectors to compare with.
         target: 1 or -1 for each row; without dimensions for one vector.
         margin: A cosine that is accepted where the target is -1.
+        reduction: "mean", "sum", or "none" for a loss per row.
 
     Raises:
         RuntimeError: if the shapes don't fit.
@@ -150,9 +167,15 @@ def hinge_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return the input, a distance, where the target is 1, and how much it is below `margin` where it is -1.
+    """Return the input, a distance, where the target is 1, and `max(0, margin - input)` where it is -1.
 
     PyTorch: torch.nn.functional.hinge_embedding_loss.
+
+    Args:
+        input: The distance of each pair.
+        target: 1 for similar pairs, which should be close, -1 for pairs that should be at least `margin` apart.
+        margin: The distance beyond which the loss is 0 for a target of -1.
+        reduction: "mean", "sum", or "none" for a loss per element.
     """
     how, zeros = _reduction(size_average, reduce, reduction), zeros_like(input)
     short = where(target != 1, (float(margin) - input).clamp_min(0), zeros)
@@ -169,16 +192,18 @@ def poisson_nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return minus the log-probability of counts in a Poisson distribution.
+    """Return minus the log-probability of counts in a Poisson distribution, up to terms without the input.
 
-    PyTorch: torch.nn.functional.poisson_nll_loss.
+    It is `exp(input) - target * input`, or with `log_input=False` `input - target * log(input + eps)`. PyTorch:
+    torch.nn.functional.poisson_nll_loss.
 
     Args:
         input: The logarithm of the mean, or the mean with `log_input=False`.
         target: The counts.
-        full: Add the terms that depend only on the target, by Stirling's formula.
+        log_input: The input is the logarithm of the mean.
+        full: Add Stirling's approximation of `log(target!)`, which doesn't depend on the input.
         eps: Added to the mean before its logarithm, with `log_input=False`.
-        reduction: "mean", "sum" or "none".
+        reduction: "mean", "sum", or "none" for a loss per element.
     """
     how = _reduction(size_average, reduce, reduction)
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
@@ -198,15 +223,15 @@ def gaussian_nll_loss(
 ) -> Tensor:
     """Return minus the log-density of the target in a normal distribution.
 
-    PyTorch: torch.nn.functional.gaussian_nll_loss.
+    It is `(log(var) + (input - target)**2 / var) / 2`. PyTorch: torch.nn.functional.gaussian_nll_loss.
 
     Args:
         input: The mean.
         target: The values.
         var: The variance: one for all, for each row, or for each number.
-        full: Add the constant log(2 pi) / 2.
-        eps: The smallest variance, which the gradient doesn't take into account.
-        reduction: "mean", "sum" or "none".
+        full: Add the constant `log(2 * pi) / 2`.
+        eps: The smallest variance; a smaller one counts as `eps`, which the gradient doesn't take into account.
+        reduction: "mean", "sum", or "none" for a loss per element.
 
     Raises:
         ValueError: if a variance is negative, or its shape doesn't fit.
@@ -238,9 +263,15 @@ def multilabel_soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return for each row the mean binary cross-entropy of its labels, from logits and targets of 0 and 1.
+    """Return the binary cross-entropy of several labels per sample: for each row, the mean over its labels.
 
     PyTorch: torch.nn.functional.multilabel_soft_margin_loss.
+
+    Args:
+        input: Logits, (batch, labels).
+        target: 0 or 1 for each label.
+        weight: A factor per label.
+        reduction: "mean", "sum", or "none" for a loss per row.
     """
     old = size_average is not None or reduce is not None
     how = _reduction(size_average, reduce, reduction) if old else {"none": 0, "mean": MEAN, "sum": SUM}.get(reduction)

@@ -11,7 +11,10 @@ from .modules.module import Module
 
 
 class DataParallel(Module):
-    """Call `module`, as PyTorch does without a GPU; the names in its state start with "module."."""
+    """Call `module` on the CPU. PyTorch splits the batch over GPUs; without a GPU it also only calls the module.
+
+    The names in the state start with "module.", as in PyTorch, so that its checkpoints can be loaded.
+    """
 
     def __init__(
         self, module: Module, device_ids: Sequence[Any] | None = None, output_device: Any = None, dim: int = 0

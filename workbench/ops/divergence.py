@@ -43,12 +43,14 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """Return target * (log(target) - input), the Kullback-Leibler divergence, for log-probabilities `input`.
+    """Return `target * (log(target) - input)`, reduced: the Kullback-Leibler divergence of `target` from `input`.
 
     Args:
-        reduction: "mean" averages over all elements, "batchmean" divides the sum by the batch size, "sum" adds the
-            elements, "none" returns them.
-        log_target: Say that `target` has log-probabilities too.
+        input: Log-probabilities.
+        target: Probabilities, or with `log_target` log-probabilities too: then it is `exp(target) * (target -
+            input)`.
+        reduction: "batchmean" divides the sum by the batch size, which is the mathematical definition; "mean"
+            averages over all elements, "sum" adds them, "none" returns them.
     """
     if reduction == "mean" and size_average is None and reduce is None:
         warn(MEAN_OF_ALL)

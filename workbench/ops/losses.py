@@ -344,7 +344,11 @@ def l1_loss(
 
 
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0) -> Tensor:
-    """Return half the squared difference up to `delta`, and beyond it the tangent line: the mean, the sum, or each."""
+    """Return a squared error for differences below `delta`, and a linear one beyond it: the mean, the sum, or each.
+
+    With `d = abs(input - target)`, it is `d**2 / 2` where `d < delta`, otherwise `delta * (d - delta / 2)`. The slope
+    has no jump at `delta`.
+    """
     input, target = _alike(input, target)
     how = _reduction(None, None, reduction)
     delta = number_of("huber_loss", "delta", 3, delta, "float")
@@ -382,7 +386,10 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
-    """Return huber_loss with `delta=beta`, divided by `beta`; l1_loss if `beta` is 0."""
+    """Return `d**2 / (2 * beta)` where `d = abs(input - target)` is below `beta`, otherwise `d - beta / 2`, reduced.
+
+    It is huber_loss with `delta=beta`, divided by `beta`; l1_loss if `beta` is 0.
+    """
     beta = number_of("smooth_l1_loss", "beta", 3, beta, "float")
     if not beta:
         return l1_loss(input, target, size_average, reduce, reduction)

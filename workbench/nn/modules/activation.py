@@ -25,7 +25,7 @@ class _ShowsInPlace(_InPlace):
 
 
 class Hardtanh(Module):
-    """Limit each element to `min_val` and `max_val`."""
+    """Clamp each element to the range from `min_val` to `max_val`: `min(max(x, min_val), max_val)`."""
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class Hardtanh(Module):
         self.min_val, self.max_val, self.inplace = min_val, max_val, inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return each element within the bounds."""
+        """Return each element, clamped to the range."""
         return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
 
     def extra_repr(self) -> str:
@@ -43,7 +43,7 @@ class Hardtanh(Module):
 
 
 class ReLU6(Hardtanh):
-    """Limit each element to 0 and 6."""
+    """Clamp each element to 0..6: `min(max(0, x), 6)`."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
@@ -54,7 +54,7 @@ class ReLU6(Hardtanh):
 
 
 class Hardsigmoid(_InPlace):
-    """Compute a sixth of (the element plus 3), limited to 0 and 1."""
+    """Compute `(x + 3) / 6`, clamped to 0..1: a sigmoid made of straight lines."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Return numbers between 0 and 1."""
@@ -62,7 +62,7 @@ class Hardsigmoid(_InPlace):
 
 
 class Hardswish(_InPlace):
-    """Multiply each element by its hardsigmoid."""
+    """Compute `x * hardsigmoid(x)` of each element x."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Return each element times its hardsigmoid."""
@@ -70,7 +70,7 @@ class Hardswish(_InPlace):
 
 
 class Mish(_ShowsInPlace):
-    """Multiply each element by the hyperbolic tangent of its softplus (Misra, 2019)."""
+    """Compute `x * tanh(softplus(x))` of each element x (Misra, 2019)."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Return each element times the hyperbolic tangent of its softplus."""
@@ -78,7 +78,10 @@ class Mish(_ShowsInPlace):
 
 
 class SELU(_ShowsInPlace):
-    """Apply ELU with the scale that preserves mean 0 and variance 1 through many layers (Klambauer et al., 2017)."""
+    """Compute ELU times a scale, which preserves mean 0 and variance 1 through many layers (Klambauer et al., 2017).
+
+    The result is `1.0507 * x` where x is positive, otherwise `1.7581 * (exp(x) - 1)`.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the scaled ELU."""
@@ -86,14 +89,14 @@ class SELU(_ShowsInPlace):
 
 
 class CELU(Module):
-    """Keep each element, or use alpha * (exp(element / alpha) - 1) where it is negative."""
+    """Return each element x, or `alpha * (exp(x / alpha) - 1)` where x is negative."""
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
         self.alpha, self.inplace = alpha, inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return each element, or what approaches minus alpha."""
+        """Return each element; where it is negative, a number between -alpha and 0."""
         return F.celu(input, self.alpha, self.inplace)
 
     def extra_repr(self) -> str:
@@ -112,23 +115,23 @@ class _Shrink(Module):
 
 
 class Hardshrink(_Shrink):
-    """Keep each element, or use 0 where it is near 0."""
+    """Return each element, or 0 where it is between `-lambd` and `lambd`."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return each element, or 0 where it is near 0."""
+        """Return each element, or 0 where it is between `-lambd` and `lambd`."""
         return F.hardshrink(input, self.lambd)
 
 
 class Softshrink(_Shrink):
-    """Move each element toward 0 by a distance."""
+    """Move each element toward 0 by `lambd`; elements between `-lambd` and `lambd` become 0."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return each element, nearer to 0."""
+        """Return each element, moved toward 0."""
         return F.softshrink(input, self.lambd)
 
 
 class Tanhshrink(Module):
-    """Subtract its hyperbolic tangent from each element."""
+    """Compute `x - tanh(x)` of each element x."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Return each element minus its hyperbolic tangent."""
@@ -136,7 +139,7 @@ class Tanhshrink(Module):
 
 
 class Softsign(Module):
-    """Divide each element by 1 plus its absolute value."""
+    """Compute `x / (1 + abs(x))` of each element x, a number between -1 and 1."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Return each element divided by 1 plus its absolute value."""
@@ -144,7 +147,7 @@ class Softsign(Module):
 
 
 class Threshold(Module):
-    """Keep each element above the threshold, and use `value` for the others."""
+    """Return each element above `threshold`, and `value` instead of the others."""
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__()
@@ -160,14 +163,14 @@ class Threshold(Module):
 
 
 class GLU(Module):
-    """Multiply the first half of the elements along `dim` by the sigmoid of the second half (Dauphin et al., 2017)."""
+    """Compute `a * sigmoid(b)` of the first half a and the second half b along `dim` (Dauphin et al., 2017)."""
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__()
         self.dim = dim
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return half as many elements."""
+        """Return the gated first half: the result is half as long along `dim`."""
         return F.glu(input, self.dim)
 
     def extra_repr(self) -> str:
@@ -176,9 +179,11 @@ class GLU(Module):
 
 
 class PReLU(Module):
-    """Keep each element, or multiply it by a learned factor where it is negative (He et al., 2015).
+    """Return each element, or multiply it by a learned factor where it is negative (He et al., 2015).
 
-    There is one factor for all channels, or one for each.
+    Args:
+        num_parameters: 1 for one factor in all, or the number of channels for a factor per channel (dimension 1).
+        init: The initial value of each factor.
     """
 
     def __init__(
@@ -194,7 +199,7 @@ class PReLU(Module):
         init.constant_(self.weight, self.init)
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return each element, or its multiple where it is negative."""
+        """Return each element, or the factor times it where it is negative."""
         return F.prelu(input, self.weight)
 
     def extra_repr(self) -> str:
@@ -203,9 +208,9 @@ class PReLU(Module):
 
 
 class RReLU(Module):
-    """Keep each element, or multiply it by a small factor where it is negative.
+    """Return each element, or multiply it by a random factor where it is negative.
 
-    In training, the factor is drawn between `lower` and `upper`; in evaluation it is their mean.
+    In training mode, a factor is drawn between `lower` and `upper` for each element. In eval mode it is their mean.
     """
 
     def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3, inplace: bool = False) -> None:
@@ -213,7 +218,7 @@ class RReLU(Module):
         self.lower, self.upper, self.inplace = lower, upper, inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return each element, or its multiple where it is negative."""
+        """Return each element, or a factor times it where it is negative."""
         return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
     def extra_repr(self) -> str:
@@ -222,7 +227,7 @@ class RReLU(Module):
 
 
 class Softmin(Module):
-    """Apply softmax to the negated elements."""
+    """Compute softmax of the negated elements along `dim`: the smallest element gets the largest share."""
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()

@@ -39,7 +39,7 @@ def _pairs(name: str, given: Any) -> Iterator[tuple[Any, Any]]:
 
 
 class ModuleDict(Module):
-    """Hold modules by name; your `forward` calls them."""
+    """A dict of modules, whose parameters belong to the model; your `forward` calls them."""
 
     def __init__(self, modules: Any = None) -> None:
         super().__init__()
@@ -95,7 +95,7 @@ class ModuleDict(Module):
 
 
 class ParameterList(Module):
-    """A list of parameters; tensors that are added become parameters."""
+    """A list of parameters of the model; tensors that you add become parameters."""
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -149,7 +149,7 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """Parameters by name; tensors that are added become parameters."""
+    """A dict of parameters of the model; tensors that you add become parameters."""
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()

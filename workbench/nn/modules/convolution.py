@@ -121,62 +121,58 @@ class _Straight(_ConvNd):
 class Conv1d(_Straight):
     """Convolve sequences with a kernel per output channel, and add a bias.
 
-    The weight has the shape (out_channels, in_channels / groups, length). PyTorch: torch.nn.Conv1d.
+    The input is (batch, in_channels, length), or one sequence without the batch; the output has `out_channels` instead.
+    Its length is `(length + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1`. The weight is
+    (out_channels, in_channels / groups, kernel_size). PyTorch: torch.nn.Conv1d.
 
     Args:
         in_channels: The number of input channels.
         out_channels: The number of output channels.
         kernel_size: The length of the kernels.
         stride: The distance between two places of a kernel.
-        padding: How many elements are added on both sides, or "same" or "valid".
+        padding: How many elements to add on both sides, or "same" to keep the length, or "valid" for none.
         dilation: The distance between two elements that a kernel covers.
-        groups: Into how many separate parts the channels are divided.
+        groups: Divide the channels into this many groups; an output channel reads only the input channels of its
+            group.
         bias: Add a learned number per output channel.
-        padding_mode: "zeros", "reflect", "replicate" or "circular".
+        padding_mode: What to add: "zeros", "reflect" (a mirror image), "replicate" (the outermost element) or
+            "circular" (the elements of the opposite side).
     """
 
     _dims = 1
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return the convolution of (sequences, channels, length), or of one sequence."""
+        """Return the convolution, (batch, out_channels, length), or without the batch."""
         return self._run(F.conv1d, input)
 
 
 class Conv2d(_Straight):
     """Convolve images with a kernel per output channel, and add a bias.
 
-    The weight has the shape (out_channels, in_channels / groups, height, width). PyTorch: torch.nn.Conv2d.
-
-    Args:
-        in_channels: The number of input channels.
-        out_channels: The number of output channels.
-        kernel_size: The height and width of the kernels, or one number for both; so for the next three.
-        stride: The distance between two places of a kernel.
-        padding: How many elements are added on both sides, or "same" or "valid".
-        dilation: The distance between two elements that a kernel covers.
-        groups: Into how many separate parts the channels are divided.
-        bias: Add a learned number per output channel.
-        padding_mode: "zeros", "reflect", "replicate" or "circular".
+    The input is (batch, in_channels, height, width), or one image without the batch; the output has `out_channels`
+    instead. The weight is (out_channels, in_channels / groups, kernel height, kernel width). The arguments are those of
+    Conv1d; each size may also be a pair (height, width). PyTorch: torch.nn.Conv2d.
     """
 
     _dims = 2
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return the convolution of (images, channels, height, width), or of one image."""
+        """Return the convolution, (batch, out_channels, height, width), or without the batch."""
         return self._run(F.conv2d, input)
 
 
 class Conv3d(_Straight):
     """Convolve volumes with a kernel per output channel, and add a bias.
 
-    The weight has the shape (out_channels, in_channels / groups, depth, height, width). The arguments are those of
-    Conv2d, with three numbers. PyTorch: torch.nn.Conv3d.
+    The input is (batch, in_channels, depth, height, width), or one volume without the batch. The weight is
+    (out_channels, in_channels / groups, and the kernel's three sizes). The arguments are those of Conv1d; each size may
+    also be a triple. PyTorch: torch.nn.Conv3d.
     """
 
     _dims = 3
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return the convolution of (volumes, channels, depth, height, width), or of one volume."""
+        """Return the convolution, (batch, out_channels, depth, height, width), or without the batch."""
         return self._run(F.conv3d, input)
 
 
@@ -235,31 +231,48 @@ class _ConvTransposeNd(_ConvNd):
 
 
 class ConvTranspose1d(_ConvTransposeNd):
-    """Multiply kernels by each element of sequences, and add up where they overlap; then add a bias.
+    """Add a scaled copy of the kernel to the output for each input element; overlapping copies are summed.
 
-    The weight has the shape (in_channels, out_channels / groups, length). The arguments are those of Conv1d, and
-    `output_padding`: how many elements are added at the end of the output. PyTorch: torch.nn.ConvTranspose1d.
+    This operation computes a Conv1d's gradient with respect to its input. The output's length is `(length - 1) * stride
+    - 2 * padding + dilation * (kernel_size - 1) + output_padding + 1`. The input is (batch, in_channels, length), or
+    one sequence without the batch. The weight is (in_channels, out_channels / groups, kernel_size). PyTorch:
+    torch.nn.ConvTranspose1d.
+
+    Args:
+        in_channels: The number of input channels.
+        out_channels: The number of output channels.
+        kernel_size: The length of the kernels.
+        stride: The distance between the copies of two neighboring elements.
+        padding: How many elements to cut off on both sides of the output.
+        output_padding: How many elements to add at the end of the output: with a stride, several lengths are
+            possible.
+        groups: Divide the channels into this many groups; an output channel reads only the input channels of its
+            group.
+        bias: Add a learned number per output channel.
+        dilation: The distance between two elements of a kernel in the output.
+        padding_mode: Only "zeros".
     """
 
     _dims = 1
 
 
 class ConvTranspose2d(_ConvTransposeNd):
-    """Multiply kernels by each element of images, and add up where they overlap; then add a bias.
+    """Add a scaled copy of the kernel to the output for each input element; overlapping copies are summed.
 
-    The weight has the shape (in_channels, out_channels / groups, height, width). The arguments are those of Conv2d, and
-    `output_padding`: how many elements are added at the end of the output. PyTorch: torch.nn.ConvTranspose2d.
+    The input is (batch, in_channels, height, width), or one image without the batch. The weight is (in_channels,
+    out_channels / groups, kernel height, kernel width). The arguments are those of ConvTranspose1d; each size may also
+    be a pair (height, width). PyTorch: torch.nn.ConvTranspose2d.
     """
 
     _dims = 2
 
 
 class ConvTranspose3d(_ConvTransposeNd):
-    """Multiply kernels by each element of volumes, and add up where they overlap; then add a bias.
+    """Add a scaled copy of the kernel to the output for each input element; overlapping copies are summed.
 
-    The weight has the shape (in_channels, out_channels / groups, depth, height, width). The arguments are those of
-    Conv3d, and `output_padding`: how many elements are added at the end of the output. PyTorch:
-    torch.nn.ConvTranspose3d.
+    The input is (batch, in_channels, depth, height, width), or one volume without the batch. The weight is
+    (in_channels, out_channels / groups, and the kernel's three sizes). The arguments are those of ConvTranspose1d; each
+    size may also be a triple. PyTorch: torch.nn.ConvTranspose3d.
     """
 
     _dims = 3

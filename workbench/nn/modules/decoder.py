@@ -22,21 +22,11 @@ FEATURES = "the feature number of src and tgt must be equal to d_model"
 
 
 class TransformerDecoderLayer(AttentionLayer):
-    """Attend to the sequence itself, then to the `memory` of another, then apply two linear layers.
+    """Apply self-attention, then attention to the encoder's `memory`, then two linear layers with an activation.
 
-    Each part is added to its input and normalized; with `norm_first` the input is normalized instead. PyTorch:
+    Each of the three parts is added to its input and the sum is normalized: `x = norm(x + part(x))`. With `norm_first`
+    it is `x = x + part(norm(x))`. The arguments are those of TransformerEncoderLayer. PyTorch:
     torch.nn.TransformerDecoderLayer; see Vaswani et al. (2017).
-
-    Args:
-        d_model: The number of features of each element.
-        nhead: The number of heads.
-        dim_feedforward: The number of features between the two linear layers.
-        dropout: The probability that a feature is set to zero in training.
-        activation: The function between the linear layers, or its name.
-        layer_norm_eps: Added to the variance in the normalizations.
-        batch_first: Sequences are (batch, length, d_model), otherwise (length, batch, d_model).
-        norm_first: Normalize the input of each part instead of its output.
-        bias: Give the linear layers and the normalizations biases.
     """
 
     attends_to_memory = True
@@ -52,7 +42,19 @@ class TransformerDecoderLayer(AttentionLayer):
         tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """Return the sequence after both attentions and the linear layers, in its shape."""
+        """Return the sequence after the three parts, in its shape.
+
+        Args:
+            tgt: The sequence to decode.
+            memory: The encoder's output; it may have another length.
+            tgt_mask: A mask of pairs, (tgt length, tgt length): True (or -inf) where the first must not attend to
+                the second.
+            memory_mask: The same for pairs of `tgt` and `memory`.
+            tgt_key_padding_mask: (batch, tgt length): True for elements of `tgt` that are only padding.
+            memory_key_padding_mask: (batch, memory length): True for elements of `memory` that are only padding.
+            tgt_is_causal: A hint that `tgt_mask` excludes all later elements.
+            memory_is_causal: A hint that `memory_mask` excludes all later elements.
+        """
         own, other = (tgt_mask, tgt_key_padding_mask, tgt_is_causal), (memory_mask, memory_key_padding_mask)
         if self.norm_first:
             tgt = tgt + self._attended(self.norm1(tgt), *own)
@@ -68,7 +70,10 @@ class TransformerDecoderLayer(AttentionLayer):
 
 
 class TransformerDecoder(Module):
-    """Apply copies of a layer in turn, which all attend to the same memory. PyTorch: torch.nn.TransformerDecoder."""
+    """Apply `num_layers` copies of a layer in turn, all with the same memory, then `norm`, if given.
+
+    PyTorch: torch.nn.TransformerDecoder.
+    """
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
@@ -86,7 +91,7 @@ class TransformerDecoder(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """Return the sequence after all layers."""
+        """Return the sequence after all layers; the arguments are those of TransformerDecoderLayer's forward."""
         masks = {
             "tgt_mask": tgt_mask,
             "memory_mask": memory_mask,
@@ -101,10 +106,25 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """Encode one sequence, and decode another that attends to it (Vaswani et al., 2017).
+    """Encode one sequence, and decode another one that attends to it (Vaswani et al., 2017).
 
-    The arguments are those of TransformerEncoderLayer and TransformerDecoderLayer, with the number of layers of each.
-    PyTorch: torch.nn.Transformer.
+    The model has neither embeddings nor a final linear layer: sequences are (length, batch, d_model). PyTorch:
+    torch.nn.Transformer.
+
+    Args:
+        d_model: The number of features of each element.
+        nhead: The number of attention heads; it divides `d_model`.
+        num_encoder_layers: The number of encoder layers.
+        num_decoder_layers: The number of decoder layers.
+        dim_feedforward: The number of features between the two linear layers of each layer.
+        dropout: The probability that a feature is set to zero in training mode.
+        activation: The function between these linear layers, or its name: "relu" or "gelu".
+        custom_encoder: A module to use as the encoder instead.
+        custom_decoder: A module to use as the decoder instead.
+        layer_norm_eps: Added to the variance in the normalizations.
+        batch_first: Sequences are (batch, length, d_model) instead.
+        norm_first: Normalize the input of each part of a layer instead of its output.
+        bias: Give the linear layers and the normalizations biases.
     """
 
     def __init__(
@@ -161,7 +181,11 @@ class Transformer(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """Return the decoder's output for `tgt`, attending to the encoder's output for `src`."""
+        """Return the decoder's output for `tgt`, in its shape, attending to the encoder's output for `src`.
+
+        The masks are those of TransformerDecoderLayer's forward: those that begin with `src_` are the encoder's, and
+        `memory_` is its output.
+        """
         batch = 0 if self.batch_first else 1
         if src.dim() == 3 and src.size(batch) != tgt.size(batch):
             raise RuntimeError(BATCHES)
@@ -181,5 +205,5 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Dtype | None = None) -> Tensor:
-        """Return a mask of -inf above the diagonal and zeros elsewhere, so that no element attends to a later one."""
+        """Return a mask (sz, sz) by which no element attends to a later one: -inf above the diagonal, 0 elsewhere."""
         return full((sz, sz), float("-inf"), dtype=dtype).triu(1)

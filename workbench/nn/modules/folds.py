@@ -10,14 +10,19 @@ from .module import Module
 
 
 class Unfold(Module):
-    """Copy the windows of images into columns."""
+    """Copy each window of an image into a column.
+
+    The input (batch, channels, height, width) becomes (batch, window size, windows). The window size is `channels *
+    kernel height * kernel width`. A convolution is one matrix product with these columns. Each argument is a number or
+    a pair (height, width), as for Conv2d. PyTorch: torch.nn.Unfold.
+    """
 
     def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> None:
         super().__init__()
         self.kernel_size, self.dilation, self.padding, self.stride = kernel_size, dilation, padding, stride
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return the columns."""
+        """Return the columns, (batch, window size, windows)."""
         return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
 
     def extra_repr(self) -> str:
@@ -27,7 +32,10 @@ class Unfold(Module):
 
 
 class Fold(Unfold):
-    """Build images of a given size from columns; where windows overlap they add up."""
+    """Build images of `output_size` from columns, the reverse of Unfold; where windows overlap, they are summed.
+
+    The input is (batch, window size, windows), the output (batch, channels, height, width). PyTorch: torch.nn.Fold.
+    """
 
     def __init__(
         self, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
@@ -36,7 +44,7 @@ class Fold(Unfold):
         self.output_size = output_size
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return the images."""
+        """Return the images, (batch, channels, height, width)."""
         how = self.kernel_size, self.dilation, self.padding, self.stride
         return F.fold(input, self.output_size, *how)
 

@@ -29,9 +29,9 @@ class Identity(Module):
 
 
 class Linear(Module):
-    """Compute input @ weight.T + bias, with a weight of shape (out_features, in_features).
+    """Compute `input @ weight.T + bias`, with a weight of shape (out_features, in_features).
 
-    PyTorch: torch.nn.Linear.
+    The input is (…, in_features), the output (…, out_features). PyTorch: torch.nn.Linear.
 
     Args:
         in_features: The size of the input's last dimension.
@@ -80,7 +80,7 @@ class Linear(Module):
 
 
 class Flatten(Module):
-    """Merge the dimensions from `start_dim` to `end_dim` into one: by default, all but the batch."""
+    """Merge the dimensions from `start_dim` to `end_dim` into one: by default, (batch, …) becomes (batch, features)."""
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
@@ -119,19 +119,34 @@ class _MaxPoolNd(Module):
 
 
 class MaxPool1d(_MaxPoolNd):
-    """Compute the maximum of each window of sequences."""
+    """Compute the maximum of each window of a sequence, in each channel.
+
+    The input is (batch, channels, length), or one sequence without the batch. PyTorch: torch.nn.MaxPool1d.
+
+    Args:
+        kernel_size: The length of a window.
+        stride: The distance between two windows; None for `kernel_size`.
+        padding: How many elements of minus infinity to add on both sides.
+        dilation: The distance between two elements of a window.
+        return_indices: Also return where in the input each maximum is.
+        ceil_mode: Also use a last window that only partly covers the input.
+    """
 
     def forward(self, input: Tensor) -> Any:
-        """Return the maxima, and with `return_indices` their places."""
+        """Return the maxima, and with `return_indices` their positions in the input."""
         how = self.padding, self.dilation, self.ceil_mode, self.return_indices
         return F.max_pool1d(input, self.kernel_size, self.stride, *how)
 
 
 class MaxPool2d(_MaxPoolNd):
-    """Compute the maximum of each window of images."""
+    """Compute the maximum of each window of an image, in each channel.
+
+    The input is (batch, channels, height, width), or one image without the batch. The arguments are those of MaxPool1d;
+    each may also be a pair (height, width). PyTorch: torch.nn.MaxPool2d.
+    """
 
     def forward(self, input: Tensor) -> Any:
-        """Return the maxima, and with `return_indices` their places."""
+        """Return the maxima, and with `return_indices` their positions in each flattened channel."""
         how = self.padding, self.dilation, self.ceil_mode, self.return_indices
         return F.max_pool2d(input, self.kernel_size, self.stride, *how)
 
@@ -159,7 +174,12 @@ class _AvgPoolNd(Module):
 
 
 class AvgPool2d(_AvgPoolNd):
-    """Compute the mean of each window of images."""
+    """Compute the mean of each window of an image, in each channel.
+
+    The input is (batch, channels, height, width), or one image without the batch. The arguments are those of AvgPool1d;
+    each size may also be a pair (height, width). `divisor_override` divides each sum by this number instead of the
+    number of elements. PyTorch: torch.nn.AvgPool2d.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the means."""
@@ -170,14 +190,16 @@ class AvgPool2d(_AvgPoolNd):
 class Embedding(Module):
     """Look up a row of the weight for each index.
 
-    PyTorch: torch.nn.Embedding.
+    The input has integers of any shape; the output has that shape, followed by `embedding_dim`. PyTorch:
+    torch.nn.Embedding.
 
     Args:
-        num_embeddings: The number of rows.
+        num_embeddings: The number of rows; indices are less than this.
         embedding_dim: The length of a row.
         padding_idx: A row that starts as zeros and gets no gradient.
-        max_norm: Shorten longer rows to this norm when they are read, in place.
-        norm_type: The p of this norm.
+        max_norm: Scale down rows with a larger norm, in place, when they are read.
+        norm_type: Which norm `max_norm` limits: 2 for the root of the sum of squares, 1 for the sum of absolute
+            values.
         scale_grad_by_freq: Divide the gradient of a row by how often the batch reads it.
         sparse: PyTorch stores such gradients sparsely; the workbench doesn't.
     """
@@ -243,9 +265,13 @@ class Embedding(Module):
 
 
 class Dropout(Module):
-    """In training, set each element to zero with probability `p`, and divide the others by 1 - p.
+    """In training mode, set each element to zero with probability `p`, and divide the others by 1 - p.
 
-    PyTorch: torch.nn.Dropout; see Srivastava et al. (2014).
+    In eval mode it returns the input unchanged. PyTorch: torch.nn.Dropout; see Srivastava et al. (2014).
+
+    Args:
+        p: The probability that an element becomes zero.
+        inplace: Write the result into the input.
     """
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
@@ -255,7 +281,7 @@ class Dropout(Module):
         self.p, self.inplace = p, inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return the input, in training without some of its elements."""
+        """Return the input; in training mode, with some elements set to zero and the others scaled."""
         return F.dropout(input, self.p, self.training, self.inplace)
 
     def extra_repr(self) -> str:
@@ -264,47 +290,64 @@ class Dropout(Module):
 
 
 class Dropout1d(Dropout):
-    """In training, set each channel of sequences to zero with probability `p`, and divide the others by 1 - p."""
+    """In training mode, set whole channels of sequences to zero with probability `p`, and divide the others by 1 - p.
+
+    The input is (batch, channels, length), or (channels, length). In eval mode it returns the input unchanged.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return the input, in training without some of its channels."""
+        """Return the input; in training mode, with some channels set to zero and the others scaled."""
         return F.dropout1d(input, self.p, self.training, self.inplace)
 
 
 class Dropout2d(Dropout):
-    """In training, set each channel of images to zero with probability `p`, and divide the others by 1 - p."""
+    """In training mode, set whole channels of images to zero with probability `p`, and divide the others by 1 - p.
+
+    The input is (batch, channels, height, width). In eval mode it returns the input unchanged.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return the input, in training without some of its channels."""
+        """Return the input; in training mode, with some channels set to zero and the others scaled."""
         return F.dropout2d(input, self.p, self.training, self.inplace)
 
 
 class Dropout3d(Dropout):
-    """In training, set each channel of volumes to zero with probability `p`, and divide the others by 1 - p."""
+    """In training mode, set whole channels of volumes to zero with probability `p`, and divide the others by 1 - p.
+
+    The input is (batch, channels, depth, height, width). In eval mode it returns the input unchanged.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return the input, in training without some of its channels."""
+        """Return the input; in training mode, with some channels set to zero and the others scaled."""
         return F.dropout3d(input, self.p, self.training, self.inplace)
 
 
 class AlphaDropout(Dropout):
-    """Dropout for layers with SELU, which preserves mean 0 and variance 1 (Klambauer et al., 2017)."""
+    """In training mode, drop elements with probability `p`, preserving mean 0 and variance 1; use it with SELU.
+
+    Dropped elements get SELU's limit for large negative inputs, and the result is scaled and shifted. In eval mode it
+    returns the input unchanged. See Klambauer et al. (2017).
+    """
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return the input, in training without some of its elements."""
+        """Return the input; in training mode, with some elements replaced and all scaled and shifted."""
         return F.alpha_dropout(input, self.p, self.training)
 
 
 class FeatureAlphaDropout(Dropout):
-    """Dropout of whole channels for layers with SELU, which preserves mean 0 and variance 1."""
+    """Do as AlphaDropout does, but drop whole channels of (batch, channels, …)."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return the input, in training without some of its channels."""
+        """Return the input; in training mode, with some channels replaced and all scaled and shifted."""
         return F.feature_alpha_dropout(input, self.p, self.training)
 
 
 class ReLU(Module):
-    """Keep each element, or use 0 where it is negative."""
+    """Compute `max(0, x)` of each element x. PyTorch: torch.nn.ReLU.
+
+    Args:
+        inplace: Write the result into the input. Other activations with this option do the same.
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -320,7 +363,7 @@ class ReLU(Module):
 
 
 class LeakyReLU(Module):
-    """Keep each element, or multiply it by `negative_slope` where it is negative."""
+    """Return each element x, or `negative_slope * x` where x is negative."""
 
     def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
         super().__init__()
@@ -336,7 +379,7 @@ class LeakyReLU(Module):
 
 
 class Tanh(Module):
-    """Compute the hyperbolic tangent of each element."""
+    """Compute the hyperbolic tangent of each element, a number between -1 and 1."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the hyperbolic tangent of each element."""
@@ -344,7 +387,7 @@ class Tanh(Module):
 
 
 class Sigmoid(Module):
-    """Compute 1 / (1 + exp(-element))."""
+    """Compute `1 / (1 + exp(-x))` of each element x, a number between 0 and 1."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Return 1 / (1 + exp(-element))."""
@@ -352,7 +395,7 @@ class Sigmoid(Module):
 
 
 class LogSigmoid(Module):
-    """Compute the logarithm of the sigmoid."""
+    """Compute `log(1 / (1 + exp(-x)))` of each element x, without overflow."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the logarithm of the sigmoid."""
@@ -360,7 +403,7 @@ class LogSigmoid(Module):
 
 
 class SiLU(Module):
-    """Multiply each element by its sigmoid."""
+    """Compute `x * sigmoid(x)` of each element x; also called swish."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -376,7 +419,7 @@ class SiLU(Module):
 
 
 class ELU(Module):
-    """Keep each element, or use alpha * (exp(element) - 1) where it is negative (Clevert et al., 2016)."""
+    """Return each element x, or `alpha * (exp(x) - 1)` where x is negative (Clevert et al., 2016)."""
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -392,7 +435,10 @@ class ELU(Module):
 
 
 class Softplus(Module):
-    """Compute log(1 + exp(beta * element)) / beta, a smooth ReLU."""
+    """Compute `log(1 + exp(beta * x)) / beta` of each element x, a smooth ReLU.
+
+    Where `beta * x` is above `threshold`, the result is x itself, which avoids an overflow.
+    """
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
@@ -408,9 +454,10 @@ class Softplus(Module):
 
 
 class GELU(Module):
-    """Multiply each element by the probability that a standard normal number is below it.
+    """Multiply each element x by the probability that a standard normal number is below x.
 
-    PyTorch: torch.nn.GELU; see Hendrycks and Gimpel (2016).
+    With `approximate="tanh"`, compute `0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))` instead. PyTorch:
+    torch.nn.GELU; see Hendrycks and Gimpel (2016).
     """
 
     def __init__(self, approximate: str = "none") -> None:
@@ -437,7 +484,7 @@ class _AlongDim(Module):
 
 
 class Softmax(_AlongDim):
-    """Compute positive numbers that sum to one along `dim`: exponentials divided by their sum."""
+    """Compute `exp(x) / sum(exp(x))` along `dim`: positive numbers that sum to one. PyTorch: torch.nn.Softmax."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Return positive numbers that sum to one along `dim`."""
@@ -445,7 +492,7 @@ class Softmax(_AlongDim):
 
 
 class LogSoftmax(_AlongDim):
-    """Compute the logarithm of softmax along `dim`."""
+    """Compute `log(softmax(x))` along `dim`, in one stable operation. PyTorch: torch.nn.LogSoftmax."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the logarithm of softmax."""
@@ -473,31 +520,30 @@ class _WeightedLoss(_Loss):
 
 
 class MSELoss(_Loss):
-    """Compute the mean of the squared differences.
+    """Compute the mean squared error: the mean of `(input - target)**2`.
 
     PyTorch: torch.nn.MSELoss.
 
     Args:
-        size_average: Deprecated; use `reduction`.
-        reduce: Deprecated; use `reduction`.
+        size_average, reduce: Deprecated; use `reduction`.
         reduction: "mean", "sum", or "none" for a loss per element.
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Return the mean of the squared differences, their sum, or each."""
+        """Return the mean, the sum, or each squared difference, as `reduction` chooses."""
         return F.mse_loss(input, target, reduction=self.reduction)
 
 
 class NLLLoss(_WeightedLoss):
-    """Compute minus the log-probability of the right class, from log-probabilities.
+    """Compute the negative log-likelihood: minus the log-probability of the right class, averaged over the batch.
 
-    PyTorch: torch.nn.NLLLoss.
+    The input has log-probabilities, such as those of LogSoftmax: (batch, classes) or (batch, classes, …). The target
+    has the right classes as int64: (batch) or (batch, …). PyTorch: torch.nn.NLLLoss.
 
     Args:
-        weight: A factor per class.
-        size_average: Deprecated; use `reduction`.
-        ignore_index: A class that doesn't count.
-        reduce: Deprecated; use `reduction`.
+        weight: A factor per class; the mean is then a weighted mean.
+        size_average, reduce: Deprecated; use `reduction`.
+        ignore_index: Targets with this class don't count.
         reduction: "mean", "sum", or "none" for a loss per sample.
     """
 
@@ -518,16 +564,16 @@ class NLLLoss(_WeightedLoss):
 
 
 class CrossEntropyLoss(_WeightedLoss):
-    """Compute minus the log-probability of the right class, from logits: log-softmax, then NLLLoss.
+    """Compute minus the log-probability of the right class, averaged over the batch; the input has logits.
 
-    The input is (batch, classes) or (batch, classes, …), the target (batch) or (batch, …): classes as int64, or
-    probabilities in the input's shape. PyTorch: torch.nn.CrossEntropyLoss.
+    It is NLLLoss of `log_softmax(input)`, so the model must not end with a softmax. The input is (batch, classes) or
+    (batch, classes, …). The target has the right classes as int64, (batch) or (batch, …), or probabilities in the
+    input's shape. PyTorch: torch.nn.CrossEntropyLoss.
 
     Args:
-        weight: A factor per class.
-        size_average: Deprecated; use `reduction`.
-        ignore_index: A class that doesn't count.
-        reduce: Deprecated; use `reduction`.
+        weight: A factor per class; the mean is then a weighted mean.
+        size_average, reduce: Deprecated; use `reduction`.
+        ignore_index: Targets with this class don't count.
         reduction: "mean", "sum", or "none" for a loss per sample.
         label_smoothing: The share of the target that is spread evenly over all classes.
     """
@@ -551,7 +597,12 @@ class CrossEntropyLoss(_WeightedLoss):
 
 
 class L1Loss(_Loss):
-    """Compute the mean of the absolute differences."""
+    """Compute the mean absolute error: the mean of `abs(input - target)`.
+
+    Args:
+        size_average, reduce: Deprecated; use `reduction`.
+        reduction: "mean", "sum", or "none" for a loss per element.
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """Return the mean, the sum, or each loss."""
@@ -559,7 +610,16 @@ class L1Loss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """Compute the Kullback-Leibler divergence of the target from the input, which are log-probabilities (F.kl_div)."""
+    """Compute the Kullback-Leibler divergence of `target` from `input`: `target * (log(target) - input)`, reduced.
+
+    The input has log-probabilities, the target probabilities, in the same shape. PyTorch: torch.nn.KLDivLoss.
+
+    Args:
+        size_average, reduce: Deprecated; use `reduction`.
+        reduction: "batchmean" for the sum divided by the batch size, which is the mathematical definition; "mean"
+            divides by the number of elements. Or "sum", or "none" for a value per element.
+        log_target: The target has log-probabilities too: `exp(target) * (target - input)`.
+    """
 
     def __init__(
         self,
@@ -577,7 +637,16 @@ class KLDivLoss(_Loss):
 
 
 class SmoothL1Loss(_Loss):
-    """Compute squares of small differences divided by `2 * beta`, and absolute large ones minus `beta / 2`."""
+    """Compute a squared error for small differences, and an absolute error for differences of `beta` and more.
+
+    With `d = abs(input - target)`, the loss is `d**2 / (2 * beta)` where `d < beta`, otherwise `d - beta / 2`. It
+    equals HuberLoss divided by `beta`. PyTorch: torch.nn.SmoothL1Loss.
+
+    Args:
+        size_average, reduce: Deprecated; use `reduction`.
+        reduction: "mean", "sum", or "none" for a loss per element.
+        beta: Where the loss becomes linear; 0 for L1Loss.
+    """
 
     def __init__(
         self,
@@ -595,7 +664,15 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """Compute half the squares of small differences, and straight lines for large ones, with a bend at `delta`."""
+    """Compute a squared error for differences below `delta`, and a linear one beyond it.
+
+    With `d = abs(input - target)`, the loss is `d**2 / 2` where `d < delta`, otherwise `delta * (d - delta / 2)`; the
+    slope has no jump at `delta`. PyTorch: torch.nn.HuberLoss.
+
+    Args:
+        reduction: "mean", "sum", or "none" for a loss per element.
+        delta: Where the loss becomes linear.
+    """
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction=reduction)
@@ -607,15 +684,33 @@ class HuberLoss(_Loss):
 
 
 class BCELoss(_WeightedLoss):
-    """Compute minus the log-probability of a target of 0 or 1, from probabilities."""
+    """Compute the binary cross-entropy: minus the log-probability of targets of 0 and 1, from probabilities.
+
+    The loss is `-(target * log(input) + (1 - target) * log(1 - input))`; each logarithm is at least -100.
+    BCEWithLogitsLoss is more stable. PyTorch: torch.nn.BCELoss.
+
+    Args:
+        weight: A factor per element, in a shape that broadcasts to the input's.
+        size_average, reduce: Deprecated; use `reduction`.
+        reduction: "mean", "sum", or "none" for a loss per element.
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Return the mean over the samples, the sum, or each loss."""
+        """Return the mean over the elements, the sum, or each loss."""
         return F.binary_cross_entropy(input, target, self.weight, reduction=self.reduction)
 
 
 class BCEWithLogitsLoss(_WeightedLoss):
-    """Compute minus the log-probability of a target of 0 or 1, from logits: sigmoid, then BCELoss."""
+    """Compute the binary cross-entropy from logits: BCELoss of `sigmoid(input)`, in one stable operation.
+
+    The target has numbers between 0 and 1, in the input's shape. PyTorch: torch.nn.BCEWithLogitsLoss.
+
+    Args:
+        weight: A factor per element, in a shape that broadcasts to the input's.
+        size_average, reduce: Deprecated; use `reduction`.
+        reduction: "mean", "sum", or "none" for a loss per element.
+        pos_weight: A factor for the targets of 1, for example 3 if ones are three times as rare as zeros.
+    """
 
     def __init__(
         self,
@@ -629,7 +724,7 @@ class BCEWithLogitsLoss(_WeightedLoss):
         self.register_buffer("pos_weight", pos_weight)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Return the mean over the samples, the sum, or each loss."""
+        """Return the mean over the elements, the sum, or each loss."""
         return F.binary_cross_entropy_with_logits(
             input, target, self.weight, reduction=self.reduction, pos_weight=self.pos_weight
         )

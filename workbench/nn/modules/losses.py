@@ -20,23 +20,35 @@ class _MarginLoss(_Loss):
 
 
 class MarginRankingLoss(_MarginLoss):
-    """Compute by how much differences are below a margin; see F.margin_ranking_loss."""
+    """Compute `max(0, -target * (input1 - input2) + margin)`, averaged: a loss for pairs in the wrong order.
+
+    A target of 1 means that input1 should be larger, by at least `margin`; -1 means the same of input2. PyTorch:
+    torch.nn.MarginRankingLoss.
+    """
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        """Return by how much the differences are below the margin."""
+        """Return the mean over the pairs, the sum, or each loss, as `reduction` chooses."""
         return F.margin_ranking_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
 
 
 class CosineEmbeddingLoss(_MarginLoss):
-    """Compute how far angles are from their targets; see F.cosine_embedding_loss."""
+    """Compute how far the angle between two vectors is from its target.
+
+    The loss is `1 - cos` where the target is 1 (similar vectors), and `max(0, cos - margin)` where it is -1. The inputs
+    are (batch, features) and the target is (batch), or all without the batch. PyTorch: torch.nn.CosineEmbeddingLoss.
+    """
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        """Return how far the angles are from their targets."""
+        """Return the mean over the pairs of vectors, the sum, or each loss, as `reduction` chooses."""
         return F.cosine_embedding_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
 
 
 class HingeEmbeddingLoss(_MarginLoss):
-    """Compute distances of similar pairs, and how near the others are; see F.hinge_embedding_loss."""
+    """Compute a loss from distances: the distance of similar pairs, and how much other pairs are closer than `margin`.
+
+    The loss is `input` where the target is 1, and `max(0, margin - input)` where it is -1. PyTorch:
+    torch.nn.HingeEmbeddingLoss.
+    """
 
     def __init__(
         self, margin: float = 1.0, size_average: Old = None, reduce: Old = None, reduction: str = "mean"
@@ -44,12 +56,16 @@ class HingeEmbeddingLoss(_MarginLoss):
         super().__init__(margin, size_average, reduce, reduction)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Return the distances of similar pairs, and how near the others are."""
+        """Return the mean over the elements, the sum, or each loss, as `reduction` chooses."""
         return F.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
 
 
 class TripletMarginLoss(_Loss):
-    """Compute how much too near negatives are; see F.triplet_margin_loss."""
+    """Compute `max(distance(anchor, positive) - distance(anchor, negative) + margin, 0)`, averaged over the triplets.
+
+    The inputs are (batch, features), or vectors. The arguments are those of `functional.triplet_margin_loss`. PyTorch:
+    torch.nn.TripletMarginLoss.
+    """
 
     def __init__(
         self,
@@ -67,13 +83,18 @@ class TripletMarginLoss(_Loss):
         self.margin, self.p, self.eps, self.swap = margin, p, eps, swap
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        """Return how much too near the negatives are."""
+        """Return the mean over the triplets, the sum, or each loss."""
         how = self.margin, self.p, self.eps, self.swap
         return F.triplet_margin_loss(anchor, positive, negative, *how, reduction=self.reduction)
 
 
 class PoissonNLLLoss(_Loss):
-    """Compute minus the log-probability of counts; see F.poisson_nll_loss."""
+    """Compute minus the log-probability of counts in a Poisson distribution, up to terms without the input.
+
+    The input is the logarithm of the mean: the loss is `exp(input) - target * input`. With `log_input=False` the input
+    is the mean itself: `input - target * log(input + eps)`. The arguments are those of `functional.poisson_nll_loss`.
+    PyTorch: torch.nn.PoissonNLLLoss.
+    """
 
     def __init__(
         self,
@@ -88,34 +109,41 @@ class PoissonNLLLoss(_Loss):
         self.log_input, self.full, self.eps = log_input, full, eps
 
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
-        """Return minus the log-probabilities of the counts."""
+        """Return the mean over the elements, the sum, or each loss."""
         how = {"log_input": self.log_input, "full": self.full, "eps": self.eps, "reduction": self.reduction}
         return F.poisson_nll_loss(log_input, target, **how)  # type: ignore[arg-type]
 
 
 class GaussianNLLLoss(_Loss):
-    """Compute minus the log-density of targets; see F.gaussian_nll_loss."""
+    """Compute minus the log-density of the target in a normal distribution with mean `input` and variance `var`.
+
+    The loss is `(log(var) + (input - target)**2 / var) / 2`; a smaller variance than `eps` counts as `eps`. The
+    arguments are those of `functional.gaussian_nll_loss`. PyTorch: torch.nn.GaussianNLLLoss.
+    """
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(None, None, reduction)
         self.full, self.eps = full, eps
 
     def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
-        """Return minus the log-densities of the targets."""
+        """Return the mean over the elements, the sum, or each loss; `var` may be one number per row, or one in all."""
         return F.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
 
 
 class SoftMarginLoss(_Loss):
-    """Compute the mean of log(1 + exp(-target * input)); see F.soft_margin_loss."""
+    """Compute the mean of `log(1 + exp(-target * input))`, for targets of 1 and -1."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Return log(1 + exp(-target * input)), reduced."""
+        """Return the mean over the elements, the sum, or each loss, as `reduction` chooses."""
         return F.soft_margin_loss(input, target, reduction=self.reduction)
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """Compute the mean binary cross-entropy of each row's labels; see F.multilabel_soft_margin_loss."""
+    """Compute the binary cross-entropy of several labels per sample, from logits: the mean over each sample's labels.
+
+    The input and the target (0 or 1 per label) are (batch, labels). PyTorch: torch.nn.MultiLabelSoftMarginLoss.
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Return for each row the mean of the losses of its labels, reduced."""
+        """Return the mean over the samples, the sum, or each sample's loss, as `reduction` chooses."""
         return F.multilabel_soft_margin_loss(input, target, weight=self.weight, reduction=self.reduction)

@@ -34,10 +34,14 @@ _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_
 
 
 class Module(Stateful):
-    """A computation with parameters; its parameters, buffers and modules are attributes.
+    """Base class of all layers and models: a computation together with its parameters.
+
+    A subclass creates its parameters and layers in `__init__`, after `super().__init__()`, and computes in `forward`.
+    Parameters, buffers and modules that you set as attributes belong to the module: `parameters()` and `state_dict()`
+    find them. Call `model(x)`, not `model.forward(x)`, so that hooks run.
 
     Every call opens a scope, so that a picture of the graph has a box for each module: "MLP/layers/0" is
-    `self.layers[0]` of a model of class MLP.
+    `self.layers[0]` of a model of class MLP. PyTorch: torch.nn.Module.
     """
 
     _forward_hooks: OrderedDict[int, _Hook]
@@ -55,7 +59,7 @@ class Module(Stateful):
         self.__dict__.update({kind: OrderedDict() for kind in _HOOKS})
 
     def forward(self, *args: Any) -> Any:
-        """Return the result of the module; a subclass overrides it."""
+        """Compute the result of the module; a subclass overrides it."""
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -131,9 +135,12 @@ class Module(Stateful):
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """Call `hook(module, args)` before forward; forward gets its result instead, unless that is None.
+        """Call `hook(module, args)` before every forward; a result that isn't None replaces the arguments.
 
-        With `with_kwargs` the call is `hook(module, args, kwargs)`, which returns both.
+        Args:
+            hook: The function to call.
+            prepend: Call it before the hooks that were registered earlier.
+            with_kwargs: Call `hook(module, args, kwargs)` instead; it returns a pair of both, or None.
         """
         return _registered(self._forward_pre_hooks, _Hook(hook, with_kwargs), prepend)
 
@@ -145,29 +152,37 @@ class Module(Stateful):
         with_kwargs: bool = False,
         always_call: bool = False,
     ) -> RemovableHandle:
-        """Call `hook(module, args, output)` after forward; its result replaces the output, unless it is None.
+        """Call `hook(module, args, output)` after every forward; a result that isn't None replaces the output.
 
-        With `with_kwargs` the call is `hook(module, args, kwargs, output)`. With `always_call` it also runs after an
-        error.
+        Args:
+            hook: The function to call.
+            prepend: Call it before the hooks that were registered earlier.
+            with_kwargs: Call `hook(module, args, kwargs, output)` instead.
+            always_call: Call it even if forward raised an error.
         """
         return _registered(self._forward_hooks, _Hook(hook, with_kwargs, always_call), prepend)
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call `hook(module, grad_input, grad_output)` when the inputs' gradients are known.
+        """Call `hook(module, grad_input, grad_output)` in backward, once the gradients of the inputs are known.
 
-        Its result replaces `grad_input`, unless it is None.
+        Both are tuples: the gradients of the module's inputs and of its outputs. A result that isn't None replaces
+        `grad_input`. With `prepend`, the hook runs before those that were registered earlier.
         """
         return _registered(self._backward_hooks, hook, prepend)
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call `hook(module, grad_output)` when the outputs' gradients arrive.
+        """Call `hook(module, grad_output)` in backward, when the gradients of the outputs arrive.
 
-        Its result replaces them, unless it is None.
+        A result that isn't None replaces `grad_output`. With `prepend`, the hook runs before those that were registered
+        earlier.
         """
         return _registered(self._backward_pre_hooks, hook, prepend)
 
     def train(self, mode: bool = True) -> Self:
-        """Set training mode, or evaluation mode, for this module and all modules in it."""
+        """Set training mode, or eval mode if `mode` is False, for this module and all modules in it.
+
+        Dropout and batch normalization behave differently in these modes.
+        """
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         self.training = mode
@@ -176,11 +191,11 @@ class Module(Stateful):
         return self
 
     def eval(self) -> Self:
-        """Set evaluation mode, as `train(False)` does."""
+        """Set eval mode for this module and all modules in it, as `train(False)` does."""
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Set `requires_grad` of all parameters."""
+        """Set `requires_grad` of all parameters: False freezes the module."""
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
@@ -227,7 +242,7 @@ class Module(Stateful):
         return self._apply(lambda t: t.cuda())
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Leave the module as it is; PyTorch compiles it."""
+        """Do nothing: PyTorch compiles the module here."""
 
     def _apply(self, fn: Callable[[Tensor], Tensor]) -> Self:
         for module in self.children():
@@ -328,7 +343,11 @@ class _Row(Module):
 
 
 class Sequential(_Row):
-    """Call modules in turn, each with the result of the one before it. PyTorch: torch.nn.Sequential."""
+    """Call modules in turn, each with the result of the one before it. PyTorch: torch.nn.Sequential.
+
+    Args:
+        args: The modules, or one OrderedDict of modules by name.
+    """
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
@@ -349,7 +368,7 @@ class Sequential(_Row):
         return type(self)(OrderedDict(items))
 
     def insert(self, index: int, module: Module) -> Self:
-        """Insert a module at a place."""
+        """Insert a module before this index."""
         if not isinstance(module, Module):
             raise AssertionError("module should be of type: <class 'torch.nn.modules.module.Module'>")
         if not -len(self) <= index <= len(self):
@@ -359,7 +378,7 @@ class Sequential(_Row):
 
 
 class ModuleList(_Row):
-    """A list of modules; your `forward` calls them. PyTorch: torch.nn.ModuleList."""
+    """A list of modules, whose parameters belong to the model; your `forward` calls them."""
 
     def __init__(self, modules: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -370,7 +389,7 @@ class ModuleList(_Row):
         return type(self)([module for _, module in items])
 
     def insert(self, index: int, module: Module) -> None:
-        """Insert a module at a place."""
+        """Insert a module before this index."""
         self._insert(index, module)
 
     def extend(self, modules: Iterable[Any]) -> Self:

@@ -31,13 +31,14 @@ class Scaled(Module):
 class LayerNorm(Scaled):
     """Normalize each sample to mean 0 and variance 1 over its last dimensions, then multiply by weight and add bias.
 
-    PyTorch: torch.nn.LayerNorm; see Ba et al. (2016).
+    The result is `(x - mean) / sqrt(var + eps) * weight + bias`, in the input's shape; it is the same in training mode
+    and eval mode. PyTorch: torch.nn.LayerNorm; see Ba et al. (2016).
 
     Args:
-        normalized_shape: The sizes of these dimensions, or the size of the last one.
-        eps: Added to the variance.
-        elementwise_affine: Have a weight.
-        bias: Have a bias, if there is a weight.
+        normalized_shape: The sizes of the last dimensions to normalize over, or the size of the last one.
+        eps: Added to the variance, so that the root isn't zero.
+        elementwise_affine: Learn a weight per element of `normalized_shape`.
+        bias: Learn a bias per element too, if there is a weight.
     """
 
     def __init__(
@@ -141,41 +142,44 @@ class _BatchNorm(_NormBase):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Normalize each channel of (batch, channels) or (batch, channels, length) to mean 0 and variance 1.
+    """Normalize each channel over the batch to mean 0 and variance 1, then multiply by weight and add bias.
 
-    PyTorch: torch.nn.BatchNorm1d; see Ioffe and Szegedy (2015).
+    The result is `(x - mean) / sqrt(var + eps) * weight + bias`, for inputs (batch, channels) or (batch, channels,
+    length). In training mode the mean and variance are those of the batch, and the running statistics are updated. In
+    eval mode the running statistics are used instead. PyTorch: torch.nn.BatchNorm1d; see Ioffe and Szegedy (2015).
 
     Args:
         num_features: The number of channels.
-        eps: Added to the variance.
-        momentum: The share of each batch in the running statistics; None for the mean over all batches.
-        affine: Have a weight and a bias per channel.
-        track_running_stats: Keep running statistics; otherwise evaluation uses the batch's moments, too.
+        eps: Added to the variance, so that the root isn't zero.
+        momentum: The weight of the newest batch in the running statistics: `running = (1 - momentum) * running +
+            momentum * batch`. None for the plain average over all batches.
+        affine: Learn a weight and a bias per channel.
+        track_running_stats: Keep running statistics; otherwise eval mode uses the batch's statistics too.
     """
 
     _dims, _words = (2, 3), "2D or 3D"
 
 
 class BatchNorm2d(_BatchNorm):
-    """Normalize each channel of (batch, channels, height, width) to mean 0 and variance 1.
+    """Normalize each channel of (batch, channels, height, width) over batch, height and width.
 
-    The arguments are those of BatchNorm1d. PyTorch: torch.nn.BatchNorm2d.
+    Everything else, including the arguments, is as for BatchNorm1d. PyTorch: torch.nn.BatchNorm2d.
     """
 
     _dims, _words = (4,), "4D"
 
 
 class BatchNorm3d(_BatchNorm):
-    """Normalize each channel of (batch, channels, depth, height, width) to mean 0 and variance 1.
+    """Normalize each channel of (batch, channels, depth, height, width) over all other dimensions.
 
-    The arguments are those of BatchNorm1d. PyTorch: torch.nn.BatchNorm3d.
+    Everything else, including the arguments, is as for BatchNorm1d. PyTorch: torch.nn.BatchNorm3d.
     """
 
     _dims, _words = (5,), "5D"
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalization over the processes of a group; with one process, the same as BatchNorm for any dimensions."""
+    """Normalize each channel over the batches of all processes; with one, as BatchNorm1d does, in any dimension."""
 
     def __init__(
         self,
@@ -250,36 +254,46 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Normalize each channel of each sample to mean 0 and variance 1.
+    """Normalize each channel of each sample to mean 0 and variance 1, in training mode and in eval mode.
 
-    The input is (batch, channels, length), or one sample.
+    The input is (batch, channels, length), or one sample. The arguments are those of BatchNorm1d, but `affine` and
+    `track_running_stats` are off by default. With running statistics, eval mode uses them. PyTorch:
+    torch.nn.InstanceNorm1d.
     """
 
     _dims, _words = (2, 3), "2D or 3D"
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Normalize each channel of each sample to mean 0 and variance 1.
+    """Normalize each channel of each sample to mean 0 and variance 1, in training mode and in eval mode.
 
-    The input is (batch, channels, height, width), or one sample.
+    The input is (batch, channels, height, width), or one sample. The arguments are those of InstanceNorm1d.
     """
 
     _dims, _words = (3, 4), "3D or 4D"
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Normalize each channel of each sample to mean 0 and variance 1.
+    """Normalize each channel of each sample to mean 0 and variance 1, in training mode and in eval mode.
 
-    The input is (batch, channels, depth, height, width), or one sample.
+    The input is (batch, channels, depth, height, width), or one sample. The arguments are those of InstanceNorm1d.
     """
 
     _dims, _words = (4, 5), "4D or 5D"
 
 
 class GroupNorm(Scaled):
-    """Normalize each group of channels of each sample, then multiply by a weight and add a bias per channel.
+    """Normalize each group of channels of each sample to mean 0 and variance 1, then multiply by weight and add bias.
 
-    PyTorch: torch.nn.GroupNorm; see Wu and He (2018).
+    The input is (batch, channels, …); it is the same in training mode and eval mode. PyTorch: torch.nn.GroupNorm; see
+    Wu and He (2018).
+
+    Args:
+        num_groups: The number of groups, which divides the number of channels.
+        num_channels: The number of channels.
+        eps: Added to the variance, so that the root isn't zero.
+        affine: Learn a weight and a bias per channel.
+        bias: Learn a bias per channel, if there is a weight.
     """
 
     def __init__(

@@ -29,7 +29,7 @@ class _Pad(Module):
 
 
 class ConstantPad1d(_Pad):
-    """Pad sequences with one value on both sides."""
+    """Pad sequences with `value` on both sides. `padding` is (left, right), or one number for both."""
 
     _dims = 1
 
@@ -47,19 +47,19 @@ class ConstantPad1d(_Pad):
 
 
 class ConstantPad2d(ConstantPad1d):
-    """Pad images with one value on all sides."""
+    """Pad images with `value`. `padding` is (left, right, top, bottom), or one number for all sides."""
 
     _dims = 2
 
 
 class ConstantPad3d(ConstantPad1d):
-    """Pad volumes with one value on all sides."""
+    """Pad volumes with `value`. `padding` is (left, right, top, bottom, front, back), or one number for all sides."""
 
     _dims = 3
 
 
 class ZeroPad1d(ConstantPad1d):
-    """Pad sequences with zeros on both sides."""
+    """Pad sequences with zeros on both sides. `padding` is (left, right), or one number for both."""
 
     def __init__(self, padding: Any) -> None:
         super().__init__(padding, 0.0)
@@ -70,13 +70,13 @@ class ZeroPad1d(ConstantPad1d):
 
 
 class ZeroPad2d(ZeroPad1d):
-    """Pad images with zeros on all sides."""
+    """Pad images with zeros. `padding` is (left, right, top, bottom), or one number for all sides."""
 
     _dims = 2
 
 
 class ZeroPad3d(ZeroPad1d):
-    """Pad volumes with zeros on all sides."""
+    """Pad volumes with zeros. `padding` is (left, right, top, bottom, front, back), or one number for all sides."""
 
     _dims = 3
 
@@ -97,54 +97,54 @@ class _CircularPadNd(_Pad):
 
 
 class CircularPad1d(_CircularPadNd):
-    """Pad each side of sequences with the elements of the opposite side."""
+    """Pad sequences with the elements of the opposite side: `c d | a b c d | a b`; `padding`: (left, right)."""
 
     _dims = 1
 
 
 class CircularPad2d(_CircularPadNd):
-    """Pad each side of images with the elements of the opposite side."""
+    """Pad images with the elements of the opposite side. `padding` is (left, right, top, bottom), or one number."""
 
     _dims = 2
 
 
 class CircularPad3d(_CircularPadNd):
-    """Pad each side of volumes with the elements of the opposite side."""
+    """Pad volumes with the elements of the opposite side. `padding` is as for ConstantPad3d."""
 
     _dims = 3
 
 
 class ReflectionPad1d(_Pad):
-    """Pad sequences with a mirror image at the outermost elements."""
+    """Pad sequences with a mirror image: `c b | a b c d | c b`. `padding` is (left, right), or one number."""
 
     _dims, _mode = 1, "reflect"
 
 
 class ReflectionPad2d(_Pad):
-    """Pad images with a mirror image at the outermost elements."""
+    """Pad images with a mirror image. `padding` is (left, right, top, bottom), or one number."""
 
     _dims, _mode = 2, "reflect"
 
 
 class ReflectionPad3d(_Pad):
-    """Pad volumes with a mirror image at the outermost elements."""
+    """Pad volumes with a mirror image. `padding` is (left, right, top, bottom, front, back), or one number."""
 
     _dims, _mode = 3, "reflect"
 
 
 class ReplicationPad1d(_Pad):
-    """Pad sequences by repeating the outermost elements."""
+    """Pad sequences by repeating the outermost elements: `a a | a b c d | d d`; `padding`: (left, right)."""
 
     _dims, _mode = 1, "replicate"
 
 
 class ReplicationPad2d(_Pad):
-    """Pad images by repeating the outermost elements."""
+    """Pad images by repeating the outermost elements. `padding` is (left, right, top, bottom), or one number."""
 
     _dims, _mode = 2, "replicate"
 
 
 class ReplicationPad3d(_Pad):
-    """Pad volumes by repeating the outermost elements."""
+    """Pad volumes by repeating the outermost elements. `padding` is as for ConstantPad3d."""
 
     _dims, _mode = 3, "replicate"

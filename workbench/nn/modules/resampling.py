@@ -11,7 +11,17 @@ from .module import Module
 
 
 class AvgPool1d(Module):
-    """Compute the mean of each window of sequences."""
+    """Compute the mean of each window of a sequence, in each channel.
+
+    The input is (batch, channels, length), or one sequence without the batch. PyTorch: torch.nn.AvgPool1d.
+
+    Args:
+        kernel_size: The length of a window.
+        stride: The distance between two windows; None for `kernel_size`.
+        padding: How many zeros to add on both sides.
+        ceil_mode: Also use a last window that only partly covers the input.
+        count_include_pad: Count the added zeros as elements of a window.
+    """
 
     def __init__(
         self,
@@ -40,7 +50,11 @@ class AvgPool1d(Module):
 
 
 class AvgPool3d(_AvgPoolNd):
-    """Compute the mean of each window of volumes."""
+    """Compute the mean of each window of a volume, in each channel.
+
+    The input is (batch, channels, depth, height, width), or one volume without the batch. The arguments are those of
+    AvgPool2d; each size may also be a triple. PyTorch: torch.nn.AvgPool3d.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the means."""
@@ -59,7 +73,7 @@ class _AdaptiveAvgPoolNd(Module):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
-    """Compute means over a given number of windows of sequences."""
+    """Compute the mean of each of `output_size` windows over a sequence: the output's length is fixed."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the means."""
@@ -67,7 +81,7 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
-    """Compute means over a given number of windows of images."""
+    """Compute the mean of each of `output_size` windows over an image: (height, width), or one number for both."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the means."""
@@ -75,7 +89,7 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
-    """Compute means over a given number of windows of volumes."""
+    """Compute the mean of each of `output_size` windows over a volume: (depth, height, width), or one number."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the means."""
@@ -89,23 +103,35 @@ class _AdaptiveMaxPoolNd(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """Compute maxima over a given number of windows of sequences."""
+    """Compute the maximum of each of `output_size` windows over a sequence: the output's length is fixed."""
 
     def forward(self, input: Tensor) -> Any:
-        """Return the maxima, and with `return_indices` their places."""
+        """Return the maxima, and with `return_indices` their positions in the input."""
         return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
-    """Compute maxima over a given number of windows of images."""
+    """Compute the maximum of each of `output_size` windows over an image: (height, width), or one number for both."""
 
     def forward(self, input: Tensor) -> Any:
-        """Return the maxima, and with `return_indices` their places."""
+        """Return the maxima, and with `return_indices` their positions in each flattened channel."""
         return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
 
 
 class Upsample(Module):
-    """Resize sequences, images or volumes by the nearest element, by lines, or by curves between elements."""
+    """Resize sequences, images or volumes by nearest-neighbor, linear or cubic interpolation.
+
+    The input is (batch, channels, …). PyTorch: torch.nn.Upsample.
+
+    Args:
+        size: The output's size: a number, or one per dimension. Give either this or `scale_factor`.
+        scale_factor: The factor by which the size grows: a number, or one per dimension.
+        mode: "nearest" or "nearest-exact"; "area" for means; "linear" for sequences, "bilinear" or "bicubic" for
+            images, "trilinear" for volumes.
+        align_corners: Place the outermost elements of input and output on each other; for the linear and cubic
+            modes.
+        recompute_scale_factor: Compute the factor again from the rounded output size.
+    """
 
     def __init__(
         self,
@@ -134,14 +160,14 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Resize images by the nearest element."""
+    """Resize images by nearest-neighbor interpolation: Upsample with mode "nearest"."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, "nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Resize images by lines between elements, with the corners aligned."""
+    """Resize images by bilinear interpolation: Upsample with mode "bilinear" and `align_corners=True`."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, "bilinear", True)

@@ -66,18 +66,7 @@ class _Recurrent(Module):
 
 
 class RNNBase(_Recurrent):
-    """Recurrent layers over sequences (length, batch, input_size), or with `batch_first` (batch, length, input_size).
-
-    Args:
-        mode: "RNN_TANH", "RNN_RELU", "LSTM" or "GRU".
-        input_size: The number of features of each element.
-        hidden_size: The number of features of the state.
-        num_layers: The number of layers; each reads the output of the one before it.
-        bias: Have biases.
-        batch_first: Sequences have the batch as their first dimension.
-        dropout: The probability that a feature between two layers is set to zero in training.
-        bidirectional: Read the sequences in both directions, with `2 * hidden_size` outputs.
-    """
+    """Common part of RNN, LSTM and GRU: recurrent layers over sequences."""
 
     def __init__(
         self,
@@ -226,15 +215,36 @@ class _Single(RNNBase):
     """Recurrent layers whose state is one tensor."""
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Return all outputs of the last layer, and the last state of each layer and direction."""
+        """Return all outputs of the last layer, and the last state of each layer and direction.
+
+        Args:
+            input: (length, batch, input_size); (batch, length, input_size) with `batch_first`; or one sequence
+                (length, input_size).
+            hx: The first state of each layer and direction, (layers * directions, batch, hidden_size); None for
+                zeros.
+
+        Returns:
+            `(output, last)`: the output has `directions * hidden_size` features per element, and `last` the shape of
+            `hx`.
+        """
         output, (last,) = self._over(input, None if hx is None else (hx,), "hx")
         return output, last
 
 
 class RNN(_Single):
-    """Compute tanh, or relu, of a linear layer of the input plus one of the state (Elman, 1990).
+    """Recurrent layers over sequences: each step computes a new state from an input element and the old state.
 
-    PyTorch: torch.nn.RNN. The arguments are those of RNNBase, and `nonlinearity`: "tanh" or "relu".
+    The step is `h = tanh(W_ih @ x + b_ih + W_hh @ h + b_hh)` (Elman, 1990). PyTorch: torch.nn.RNN.
+
+    Args:
+        input_size: The number of features of each input element.
+        hidden_size: The number of features of the state.
+        num_layers: The number of layers; each reads the outputs of the one before it.
+        nonlinearity: "tanh", or "relu" to use this instead.
+        bias: Learn `b_ih` and `b_hh`.
+        batch_first: Sequences are (batch, length, features) instead of (length, batch, features).
+        dropout: The probability that an output between two layers is set to zero in training mode.
+        bidirectional: Also read the sequences backward; outputs then have `2 * hidden_size` features.
     """
 
     def __init__(
@@ -254,9 +264,11 @@ class RNN(_Single):
 
 
 class GRU(_Single):
-    """Update a state through gates that keep or replace it (Cho et al., 2014).
+    """Recurrent layers over sequences, with gates that decide how much of the state to replace (Cho et al., 2014).
 
-    PyTorch: torch.nn.GRU. The arguments are those of RNNBase.
+    A step computes the gates `r = sigmoid(W_ir @ x + b_ir + W_hr @ h + b_hr)` and `z`, the same with other weights. The
+    new state is `h = (1 - z) * n + z * h`, where `n = tanh(W_in @ x + b_in + r * (W_hn @ h + b_hn))`. The arguments are
+    those of RNN, without `nonlinearity`. PyTorch: torch.nn.GRU.
     """
 
     def __init__(self, *sizes: Any, **options: Any) -> None:
@@ -265,16 +277,29 @@ class GRU(_Single):
 
 
 class LSTM(RNNBase):
-    """Update a state and a cell through gates that keep old values and add new ones (Hochreiter and Schmidhuber, 1997).
+    """Recurrent layers over sequences, with a cell behind gates (Hochreiter and Schmidhuber, 1997).
 
-    PyTorch: torch.nn.LSTM. The arguments are those of RNNBase.
+    A step computes the gate `i = sigmoid(W_ii @ x + b_ii + W_hi @ h + b_hi)`; the gates f and o are the same with other
+    weights, and so is g, with tanh. The new cell is `c = f * c + i * g`, the new state `h = o * tanh(c)`. The arguments
+    are those of RNN, without `nonlinearity`. In addition, `proj_size` multiplies the state by a learned matrix, so that
+    it has this many features. PyTorch: torch.nn.LSTM.
     """
 
     def __init__(self, *sizes: Any, **options: Any) -> None:
         super().__init__("LSTM", *sizes, **options)
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, State]:
-        """Return all outputs of the last layer, and the last state and cell of each layer and direction."""
+        """Return all outputs of the last layer, and the last state and cell of each layer and direction.
+
+        Args:
+            input: (length, batch, input_size); (batch, length, input_size) with `batch_first`; or one sequence
+                (length, input_size).
+            hx: The first states and the first cells, each (layers * directions, batch, hidden_size); None for
+                zeros.
+
+        Returns:
+            `(output, (state, cell))`: the output has `directions * hidden_size` features per element.
+        """
         return self._over(input, hx, "hx and cx")
 
 
@@ -284,7 +309,7 @@ def _refuse_projection(options: Kind) -> None:
 
 
 class RNNCellBase(_Recurrent):
-    """One recurrent step over a batch (batch, input_size), or over one sample."""
+    """Common part of RNNCell, LSTMCell and GRUCell: one step of a recurrent layer."""
 
     def __init__(
         self, mode: str, input_size: int, hidden_size: int, bias: bool, device: Any, dtype: Dtype | None
@@ -336,7 +361,7 @@ class RNNCellBase(_Recurrent):
 
 
 class RNNCell(RNNCellBase):
-    """Compute one step of RNN."""
+    """Compute one step of an RNN: `h = tanh(W_ih @ x + b_ih + W_hh @ h + b_hh)`, or with "relu" as `nonlinearity`."""
 
     def __init__(
         self,
@@ -352,14 +377,14 @@ class RNNCell(RNNCellBase):
         self.nonlinearity = nonlinearity
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        """Return the next state."""
+        """Return the next state, (batch, hidden_size), from an input (batch, input_size) and the last state or None."""
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
         return self._step(input, None if hx is None else (hx,))[0]
 
 
 class LSTMCell(RNNCellBase):
-    """Compute one step of LSTM."""
+    """Compute one step of an LSTM; LSTM has the formulas."""
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Dtype | None = None
@@ -367,12 +392,12 @@ class LSTMCell(RNNCellBase):
         super().__init__("LSTM", input_size, hidden_size, bias, device, dtype)
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> State:
-        """Return the next state and the next cell."""
+        """Return the next state and cell, from an input (batch, input_size) and the last state and cell, or None."""
         return self._step(input, hx)
 
 
 class GRUCell(RNNCellBase):
-    """Compute one step of GRU."""
+    """Compute one step of a GRU; GRU has the formulas."""
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Dtype | None = None
@@ -380,5 +405,5 @@ class GRUCell(RNNCellBase):
         super().__init__("GRU", input_size, hidden_size, bias, device, dtype)
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        """Return the next state."""
+        """Return the next state, (batch, hidden_size), from an input (batch, input_size) and the last state or None."""
         return self._step(input, None if hx is None else (hx,))[0]

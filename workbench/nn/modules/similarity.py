@@ -8,19 +8,22 @@ from .module import Module
 
 
 class CosineSimilarity(Module):
-    """Compute the cosine of the angle between two vectors along `dim`."""
+    """Compute the cosine of the angle between vectors along `dim`: their product divided by both norms.
+
+    A norm counts as `eps` if it is smaller. PyTorch: torch.nn.CosineSimilarity.
+    """
 
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
         super().__init__()
         self.dim, self.eps = dim, eps
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        """Return the cosines, without the dimension."""
+        """Return the cosines; the result lacks the dimension `dim`."""
         return F.cosine_similarity(x1, x2, self.dim, self.eps)
 
 
 class PairwiseDistance(Module):
-    """Compute the p-norm of the difference of two vectors along the last dimension."""
+    """Compute the distance between vectors: the p-norm of `x1 - x2 + eps` along the last dimension."""
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
         super().__init__()
@@ -48,7 +51,7 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """Rearrange images (..., C, H * r, W * r) into (..., C * r * r, H, W)."""
+    """Rearrange images (..., C, H * r, W * r) into (..., C * r * r, H, W): the reverse of PixelShuffle."""
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()
@@ -64,7 +67,7 @@ class PixelUnshuffle(Module):
 
 
 class ChannelShuffle(Module):
-    """Reorder the channels: the first of each group, then the second of each (Zhang et al., 2018)."""
+    """Reorder the channels: the first of each of the `groups`, then the second of each (Zhang et al., 2018)."""
 
     def __init__(self, groups: int) -> None:
         super().__init__()

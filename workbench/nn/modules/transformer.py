@@ -48,18 +48,19 @@ def both_numbers(
 
 
 class MultiheadAttention(Module):
-    """Attend with `num_heads` heads, each with its share of the `embed_dim` features, then apply a linear layer.
+    """Attend with `num_heads` heads: `softmax(Q @ K.T / sqrt(head size)) @ V` in each, then a linear layer over all.
 
-    Sequences are (length, batch, embed_dim), with `batch_first` (batch, length, embed_dim), or one sequence (length,
-    embed_dim). PyTorch: torch.nn.MultiheadAttention; see Vaswani et al. (2017).
+    Q, K and V are linear layers of query, key and value; each head gets its share of their features. Sequences are
+    (length, batch, embed_dim), with `batch_first` (batch, length, embed_dim), or one sequence (length, embed_dim).
+    PyTorch: torch.nn.MultiheadAttention; see Vaswani et al. (2017).
 
     Args:
         embed_dim: The number of features of the queries and of the result.
-        num_heads: The number of heads, which divides `embed_dim`.
-        dropout: The probability that a weight is set to zero in training.
+        num_heads: The number of heads; it divides `embed_dim`.
+        dropout: The probability that an attention weight is set to zero in training mode.
         bias: Give the linear layers biases.
-        add_bias_kv: Add a learned key and value.
-        add_zero_attn: Add a key and a value of zeros.
+        add_bias_kv: Add a learned key and value at the end of each sequence.
+        add_zero_attn: Add a key and a value of zeros at the end of each sequence.
         kdim: The number of features of the keys; None for `embed_dim`.
         vdim: The number of features of the values; None for `embed_dim`.
         batch_first: Sequences have the batch as their first dimension.
@@ -128,11 +129,19 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        """Return the attended values, and with `need_weights` the weights.
+        """Return the attended values, in the query's shape, and the attention weights or None.
 
-        The weights are their mean over the heads, or those of each head. A boolean mask excludes the places where it is
-        True; a mask of numbers is added. `key_padding_mask` is (batch, keys), `attn_mask` is (queries, keys) or (batch
-        * heads, queries, keys).
+        Args:
+            query: The sequence that attends.
+            key: The sequence that it attends to.
+            value: The values that are averaged, with the length of `key`.
+            key_padding_mask: (batch, key length): True for keys that are only padding.
+            need_weights: Also return the weights, (batch, query length, key length); otherwise None.
+            attn_mask: (query length, key length), or (batch * heads, query length, key length). A boolean mask
+                excludes the pairs where it is True; numbers are added to the scores.
+            average_attn_weights: Average the weights over the heads. Otherwise they are (batch, heads, query
+                length, key length).
+            is_causal: A hint that `attn_mask` excludes all later keys.
         """
         batched = self._check(query, key, value, key_padding_mask, attn_mask)
         names = "key_padding_mask", "attn_mask"
@@ -275,10 +284,21 @@ class AttentionLayer(Module):
 
 
 class TransformerEncoderLayer(AttentionLayer):
-    """Attend to the sequence itself, then apply two linear layers; each part is added to its input and normalized.
+    """Apply self-attention, then two linear layers with an activation in between.
 
-    With `norm_first` the input of each part is normalized instead (Xiong et al., 2020). The arguments are those of
-    TransformerDecoderLayer. PyTorch: torch.nn.TransformerEncoderLayer.
+    Each of the two parts is added to its input and the sum is normalized: `x = norm(x + part(x))`. With `norm_first` it
+    is `x = x + part(norm(x))` (Xiong et al., 2020). PyTorch: torch.nn.TransformerEncoderLayer.
+
+    Args:
+        d_model: The number of features of each element.
+        nhead: The number of attention heads; it divides `d_model`.
+        dim_feedforward: The number of features between the two linear layers.
+        dropout: The probability that a feature is set to zero in training mode.
+        activation: The function between the linear layers, or its name: "relu" or "gelu".
+        layer_norm_eps: Added to the variance in the normalizations.
+        batch_first: Sequences are (batch, length, d_model), otherwise (length, batch, d_model).
+        norm_first: Normalize the input of each part instead of the sum.
+        bias: Give the linear layers and the normalizations biases.
     """
 
     def forward(
@@ -288,7 +308,15 @@ class TransformerEncoderLayer(AttentionLayer):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool = False,
     ) -> Tensor:
-        """Return the sequence after attention and linear layers, in its shape."""
+        """Return the sequence after both parts, in its shape.
+
+        Args:
+            src: The sequence.
+            src_mask: A mask of pairs, (length, length): True (or -inf) where the first must not attend to the
+                second.
+            src_key_padding_mask: (batch, length): True for elements that are only padding.
+            is_causal: A hint that `src_mask` excludes all later elements.
+        """
         names = "src_key_padding_mask", "src_mask"
         padding, mask = both_numbers(names, src_key_padding_mask, src_mask, src.dtype)
         if self.norm_first:
@@ -299,9 +327,9 @@ class TransformerEncoderLayer(AttentionLayer):
 
 
 class TransformerEncoder(Module):
-    """Apply copies of a layer in turn; `enable_nested_tensor` and `mask_check` have no effect.
+    """Apply `num_layers` copies of a layer in turn, then `norm`, if given.
 
-    PyTorch: torch.nn.TransformerEncoder.
+    `enable_nested_tensor` and `mask_check` have no effect. PyTorch: torch.nn.TransformerEncoder.
     """
 
     def __init__(
@@ -323,7 +351,7 @@ class TransformerEncoder(Module):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool | None = None,
     ) -> Tensor:
-        """Return the sequence after all layers."""
+        """Return the sequence after all layers; the arguments are those of TransformerEncoderLayer's forward."""
         names = "src_key_padding_mask", "mask"
         padding, mask = both_numbers(names, src_key_padding_mask, mask, src.dtype)
         for layer in self.layers:
