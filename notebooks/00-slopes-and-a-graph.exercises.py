@@ -8,7 +8,7 @@ exercise(
     solution=4,
     misconceptions=[
         Misconception(
-            "the value in place of the slope",
+            "the value instead of the slope",
             "that's the value of the line there. The slope says how much the value changes if x grows by 1.",
             29,
         ),

@@ -59,7 +59,7 @@ exercise(
             13,
         ),
         Misconception(
-            "the value in place of the slope",
+            "the value instead of the slope",
             "that's y itself. The gradient says how much y changes if a grows a little.",
             42,
         ),
@@ -178,7 +178,7 @@ exercise(
             _maximum_made_of(lambda a, b: (b.data, a.data)),
         ),
         Misconception(
-            "the value in place of the slope",
+            "the value instead of the slope",
             "the larger one receives its own value. A slope says how far the result moves per unit of nudge.",
             _maximum_made_of(lambda a, b: (a.data * (a.data > b.data), b.data * (b.data >= a.data))),
         ),

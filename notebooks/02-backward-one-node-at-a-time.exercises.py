@@ -23,7 +23,7 @@ exercise(
             20,
         ),
         Misconception(
-            "the value in place of the slope",
+            "the value instead of the slope",
             "that's y itself. The gradient says how much y changes if a grows a little.",
             18,
         ),

@@ -193,7 +193,7 @@ exercise(
             _steps(_emptied, rate=-0.1),
         ),
         Misconception(
-            "another tensor in place of the leaf",
+            "another tensor instead of the leaf",
             "w = ... makes a new tensor, and gives it the name w. The weight that you were given stays where it "
             "was, and what is made from a leaf has no .grad. What changes the tensor itself?",
             _steps_with_another_tensor,

@@ -6,12 +6,12 @@ from workbench.utils.checkpoint import checkpoint
 
 exercise(
     "count-what-is-saved",
-    "How many tensors do (x.sin() + x).exp() keep for backward?",
+    "How many tensors do (x.sin() + x).exp() save for backward?",
     solution=2,
     misconceptions=[
         Misconception(
             "every operation keeps its inputs",
-            "an operation keeps what its formula for backward reads, and no more. Which of the three have a slope "
+            "an operation saves what its formula for backward reads, and no more. Which of the three have a slope "
             "that doesn't depend on numbers?",
             4,
         ),
@@ -156,7 +156,7 @@ def _two_parts(part, x):
 
 exercise(
     "checkpoint-two-parts",
-    "Run part(part(x)) so that only the inputs of the two parts are kept.",
+    "Run part(part(x)) so that only the inputs of the two parts are saved.",
     solution=_two_parts,
     probes={
         "the value": lambda run: run(_part, torch.tensor([0.1, 0.5])),
@@ -164,22 +164,22 @@ exercise(
         "gradcheck": _parts_checked,
     },
     misconceptions=[
-        Misconception("nothing is checkpointed", "every sin keeps its input here.", lambda part, x: part(part(x))),
+        Misconception("nothing is checkpointed", "every sin saves its input here.", lambda part, x: part(part(x))),
         Misconception(
             "one checkpoint around both",
-            "only one tensor is kept, but then backward must compute all of it again at one time, and keeps all of it "
-            "at the same time. Two parts are asked for.",
+            "only one tensor is saved, but then backward must compute everything again at once, and holds all of it at "
+            "the same time. Use two parts.",
             lambda part, x: checkpoint(lambda t: part(part(t)), x, use_reentrant=False),
         ),
         Misconception(
-            "detach in place of a checkpoint",
-            "nothing is kept, but no gradient comes back: detach and no_grad stop it. A checkpoint "
-            "keeps the input and computes the part again.",
+            "detach instead of a checkpoint",
+            "nothing is saved, but no gradient comes back: detach and no_grad stop it. A checkpoint "
+            "saves the input and computes the part again.",
             lambda part, x: part(part(x.detach())),
         ),
         Misconception(
             "only one part is checkpointed",
-            "the other part still keeps a tensor for every operation.",
+            "the other part still saves a tensor for every operation.",
             lambda part, x: part(checkpoint(part, x, use_reentrant=False)),
         ),
         Misconception(

@@ -95,7 +95,7 @@ exercise(
             CubeWithoutChain,
         ),
         Misconception(
-            "forward in place of its slope",
+            "forward instead of its slope",
             "backward gives what the function itself gives, times grad_output. It needs how fast the function "
             "changes when x moves.",
             CubeValueForSlope,

@@ -20,7 +20,7 @@ exercise(
             "differentiating twice doesn't mean multiplying the slope by itself: apply the rule to the slope.",
             441,
         ),
-        Misconception("the value in place of the slope", "that's the height of the curve there.", 18),
+        Misconception("the value instead of the slope", "that's the height of the curve there.", 18),
     ],
 )
 
@@ -125,7 +125,7 @@ exercise(
             (TanhUnrecorded,),
         ),
         Misconception(
-            "refused in place of computed",
+            "refused instead of computed",
             "once_differentiable refuses the second derivative. Better than a wrong one, but here it should exist.",
             TanhOnce,
         ),
@@ -220,7 +220,7 @@ exercise(
             (_backward_penalty_as_it_comes,),
         ),
         Misconception(
-            "the output in place of its slope",
+            "the output instead of its slope",
             "your penalty grows with what the model says. It should grow with how steep the model is.",
             _penalty_of_the_output,
         ),

@@ -10,7 +10,7 @@ exercise(
     solution=[5, 4, 4],
     misconceptions=[
         Misconception(
-            "a gradient in place of a Hessian",
+            "a gradient instead of a Hessian",
             "that would be vmap(grad(f)): one row for each sample. A Hessian is the Jacobian of that row.",
             [5, 4],
         ),
@@ -93,7 +93,7 @@ exercise(
             lambda loss, w, batch: grad(vmap(loss, in_dims=(None, 0)))(w, batch),
         ),
         Misconception(
-            "losses in place of gradients",
+            "losses instead of gradients",
             "those are the losses, one for each sample.",
             lambda loss, w, batch: vmap(loss, in_dims=(None, 0))(w, batch),
         ),
@@ -160,7 +160,7 @@ exercise(
             lambda f, x, v: jvp(grad(f), (x,), (v,)),
         ),
         Misconception(
-            "a whole step in place of a small one",
+            "a whole step instead of a small one",
             "the gradient at x + v minus the gradient at x is how the gradient changes over a whole step. How fast it "
             "moves at x is another number, if the gradient isn't a straight line.",
             lambda f, x, v: grad(f)(x + v) - grad(f)(x),

@@ -5,13 +5,13 @@ from workbench.classroom import Misconception, checked, checked_twice, exercise,
 
 exercise(
     "bytes-a-fused-loss-keeps",
-    "The bytes that the fused cross-entropy keeps for 32 samples and 10 classes.",
+    "The bytes that the fused cross-entropy saves for 32 samples and 10 classes.",
     solution=32 * 10 * 4 + 32 * 8,
     misconceptions=[
         Misconception("the targets are forgotten", "the backward reads the targets too.", 32 * 10 * 4),
         Misconception(
-            "numbers in place of bytes",
-            "that's how many numbers are kept. Each of them takes more than a byte.",
+            "numbers instead of bytes",
+            "that's how many numbers are saved. Each of them takes more than a byte.",
             32 * 10 + 32,
         ),
         Misconception(
@@ -161,7 +161,7 @@ exercise(
             Uphill,
         ),
         Misconception(
-            "the score in place of the probability",
+            "the score instead of the probability",
             "the slope of this loss stays between -1 and 1. A score can be any number.",
             ScoreForProbability,
         ),
@@ -279,7 +279,7 @@ def _silu_kept(answer):
 
 exercise(
     "silu-that-keeps-one",
-    "Write x * sigmoid(x) as a Function that keeps one tensor.",
+    "Write x * sigmoid(x) as a Function that saves one tensor.",
     solution=Silu,
     probes={
         "the value": results([[0.5, -1.0, 2.0]]),
@@ -297,7 +297,7 @@ exercise(
         ),
         Misconception(
             "a slope kept as a number",
-            "one tensor is kept, but a part of the slope has no history: it was computed inside forward, or under "
+            "one tensor is saved, but a part of the slope has no history: it was computed inside forward, or under "
             "no_grad, or it was detached. To the second derivative it's a constant.",
             SlopeKept,
         ),

@@ -103,7 +103,7 @@ exercise(
             (lambda grad_output, z: _softmax(z) * (grad_output - (grad_output * _softmax(z)).sum()),),
         ),
         Misconception(
-            "the mean in place of the sum",
+            "the mean instead of the sum",
             "what comes back along several paths is added. Nothing divides the sum by the number of paths.",
             lambda grad_output, z: _softmax(z) * (grad_output - (grad_output * _softmax(z)).mean(1, keepdim=True)),
         ),
@@ -114,7 +114,7 @@ exercise(
             lambda grad_output, z: _softmax(z) * (grad_output - grad_output.sum(1, keepdim=True)),
         ),
         Misconception(
-            "the rule for a loss in place of one for softmax",
+            "the rule for a loss instead of one for softmax",
             "that rule holds for softmax and cross-entropy together. Here any gradient may arrive.",
             lambda grad_output, z: _softmax(z) - grad_output,
         ),
@@ -209,7 +209,7 @@ exercise(
             _mean_fixed,
         ),
         Misconception(
-            "sums in place of means",
+            "sums instead of means",
             "the mean divides by the number of rows, so its slope for each x is smaller than 1.",
             _summed,
         ),

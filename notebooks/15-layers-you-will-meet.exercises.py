@@ -142,7 +142,7 @@ exercise(
             _NeverScaled,
         ),
         Misconception(
-            "the probability to keep in place of p",
+            "the probability to keep instead of p",
             "you drop too many numbers or too few. Of which event is p the probability?",
             _KeepsWithP,
             (_KeepsWithPAndScales,),
@@ -184,7 +184,7 @@ exercise(
             (lambda grad_output, x: -grad_output.mean(0),),
         ),
         Misconception(
-            "the sum in place of the mean",
+            "the sum instead of the mean",
             "each sample has only a part in the mean. How much does the mean move, if one of n samples moves by 1?",
             lambda grad_output, x: grad_output - grad_output.sum(0),
         ),
@@ -200,7 +200,7 @@ exercise(
             (lambda grad_output, x: grad_output - grad_output.mean(1)[:, None],),
         ),
         Misconception(
-            "the values in place of the gradient",
+            "the values instead of the gradient",
             "you subtract something made from x. What goes back is made from grad_output.",
             lambda grad_output, x: grad_output - x.mean(0),
             (lambda grad_output, x: x - x.mean(0),),
@@ -289,7 +289,7 @@ exercise(
             _all_to_each,
         ),
         Misconception(
-            "scores in place of weights",
+            "scores instead of weights",
             "a score can be negative or larger than 1. What multiplies a value in forward?",
             _scores_for_weights,
         ),

@@ -68,7 +68,7 @@ exercise(
             lambda grad_output, x: grad_output[2:],
         ),
         Misconception(
-            "the values in place of the gradient",
+            "the values instead of the gradient",
             "you return something made from x. What goes back is made from grad_output.",
             lambda grad_output, x: _put(x, slice(2, None), x[2:]),
             (lambda grad_output, x: x,),
@@ -98,13 +98,13 @@ exercise(
             lambda grad_output, x: grad_output,
         ),
         Misconception(
-            "a minus in place of a move",
+            "a minus instead of a move",
             "nothing changes its sign here: the cells change their places.",
             lambda grad_output, x: -grad_output,
             (lambda grad_output, x: -grad_output.flip(0),),
         ),
         Misconception(
-            "the values in place of the gradient",
+            "the values instead of the gradient",
             "you return something made from x. What goes back is made from grad_output.",
             lambda grad_output, x: x.flip(0),
             (lambda grad_output, x: x,),
@@ -156,7 +156,7 @@ exercise(
             lambda grad_output, x: torch.roll(grad_output, -1, 0),
         ),
         Misconception(
-            "flipped in place of rolled",
+            "flipped instead of rolled",
             "the neighbours of a cell are the same after forward. After yours they have changed sides.",
             lambda grad_output, x: grad_output.flip(0),
         ),
@@ -191,7 +191,7 @@ exercise(
             (lambda grad_output, x: grad_output.T.flip(1),),
         ),
         Misconception(
-            "the values in place of the gradient",
+            "the values instead of the gradient",
             "you return something made from x. What goes back is made from grad_output.",
             lambda grad_output, x: x,
             (lambda grad_output, x: x.T,),
@@ -216,7 +216,7 @@ exercise(
     probes=_probes(_diagonal, [_SQUARE], [_PAIR]),
     misconceptions=[
         Misconception(
-            "a list in place of a table",
+            "a list instead of a table",
             "y has one dimension, but the gradient of x has the shape of x.",
             lambda grad_output, x: grad_output,
         ),
@@ -283,7 +283,7 @@ exercise(
             lambda grad_output, keep, a, b: (torch.where(keep, grad_output, 0 * grad_output), 0 * grad_output),
         ),
         Misconception(
-            "the values in place of the gradient",
+            "the values instead of the gradient",
             "you return the values that were chosen. What goes back is made from grad_output.",
             lambda grad_output, keep, a, b: (torch.where(keep, a, 0 * a), torch.where(keep, 0 * b, b)),
         ),
@@ -332,7 +332,7 @@ exercise(
             (lambda grad_output, x: grad_output.sum() * torch.ones_like(x),),
         ),
         Misconception(
-            "counted in place of added",
+            "counted instead of added",
             "it's right that each cell was read three times. But not the same came back each time.",
             lambda grad_output, x: 3 * grad_output[0],
             (lambda grad_output, x: 3 * torch.ones_like(x),),
@@ -402,7 +402,7 @@ exercise(
             lambda grad_output, x, index: grad_output,
         ),
         Misconception(
-            "counted in place of added",
+            "counted instead of added",
             "you say how often a cell was read. But what came back each time?",
             lambda grad_output, x, index: _readers(x, index),
         ),
@@ -546,13 +546,13 @@ exercise(
             lambda grad_output, x: grad_output.flip(0).cumsum(0),
         ),
         Misconception(
-            "differences in place of sums",
+            "differences instead of sums",
             "that undoes a cumsum. A backward doesn't compute x from y: it asks who read x[j].",
             lambda grad_output, x: torch.cat([grad_output[:1], grad_output[1:] - grad_output[:-1]]),
             (lambda grad_output, x: torch.cat([grad_output[:-1] - grad_output[1:], grad_output[-1:]]),),
         ),
         Misconception(
-            "counted in place of added",
+            "counted instead of added",
             "you say how many readers a cell has. But what came back from each of them?",
             lambda grad_output, x: torch.arange(len(x), 0, -1).to(x.dtype),
         ),
@@ -754,7 +754,7 @@ exercise(
             lambda grad_output, x: grad_output * torch.ones_like(x),
         ),
         Misconception(
-            "the cell in place of the others",
+            "the cell instead of the others",
             "how much does y move with a cell? Try it with three numbers: not by the size of that cell.",
             lambda grad_output, x: grad_output * x,
         ),
@@ -944,7 +944,7 @@ exercise(
             lambda grad_output, x: grad_output * _p(x),
         ),
         Misconception(
-            "the mean in place of the sum",
+            "the mean instead of the sum",
             "what comes back by several ways adds up. Nothing divides it by how many ways there are.",
             lambda grad_output, x: _p(x) * (grad_output - (grad_output * _p(x)).mean()),
         ),
@@ -1021,7 +1021,7 @@ def _factors_forgotten(grad_output, a, x):
 
 exercise(
     "puzzle-scan",
-    "The backward of y[i] = a[i] * y[i - 1] + x[i], with 0 in place of y[-1].",
+    "The backward of y[i] = a[i] * y[i - 1] + x[i], with 0 instead of y[-1].",
     solution=by_engine(_scan),
     probes=_probes(_scan, [[3.0, 2.0, -1.0, 0.5], [1.0, 2.0, 3.0, -4.0]], [[0.5, -2.0, 4.0], [2.0, 1.0, -1.0]]),
     misconceptions=[

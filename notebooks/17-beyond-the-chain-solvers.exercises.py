@@ -107,7 +107,7 @@ exercise(
             _LikeAFixedPoint,
         ),
         Misconception(
-            "the value in place of the slope",
+            "the value instead of the slope",
             "you divide by the left side itself. How fast does it change when z moves?",
             _ValueOfTheEquation,
         ),

@@ -94,12 +94,12 @@ exercise(
         ),
         Misconception(
             "no checkpoint at all",
-            "nothing runs twice, but each operation of the whole chain keeps a tensor.",
+            "nothing runs twice, but each operation of the whole chain saves a tensor.",
             _all_plain,
         ),
         Misconception(
             "the first piece is left out of the checkpoints",
-            "what that piece keeps has to wait until the end of backward, and adds to every peak before.",
+            "the tensors that this piece saves are held until the end of backward, and add to every peak before.",
             _first_one_plain,
         ),
         Misconception(
@@ -110,7 +110,7 @@ exercise(
         ),
         Misconception(
             "nothing is recorded",
-            "that keeps little, but backward can't come through to x. Where does its history stop?",
+            "that saves little, but backward can't reach x. Where does its history stop?",
             _without_recording,
         ),
         Misconception(
@@ -224,7 +224,7 @@ exercise(
             _turned_over,
         ),
         Misconception(
-            "the limit for the rate in place of the best rate",
+            "the limit for the rate instead of the best rate",
             "with 2 over the curvature you arrive on the other side, as high as before. Where is the lowest place?",
             _two_over_curvature,
         ),
@@ -356,7 +356,7 @@ exercise(
             _always_scaled,
         ),
         Misconception(
-            "the sum in place of the mean",
+            "the sum instead of the mean",
             "your direction is right. The more samples there are, the longer is your result.",
             _sum_for_mean,
         ),
@@ -481,7 +481,7 @@ exercise(
             _NotMarked,
         ),
         Misconception(
-            "a new tensor in place of a write",
+            "a new tensor instead of a write",
             "your result is right, and x still has its old numbers. So no memory is saved.",
             _NotInPlace,
         ),
@@ -506,7 +506,7 @@ exercise(
             _GradientAsked,
         ),
         Misconception(
-            "the value in place of the slope",
+            "the value instead of the slope",
             "you multiply by a number of x. How much does the result move, if x moves by 1?",
             _ValuesForSlopes,
         ),

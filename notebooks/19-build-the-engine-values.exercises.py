@@ -525,7 +525,7 @@ exercise(
             (_with_start(_once),),
         ),
         Misconception(
-            "what leaves in place of what arrives",
+            "what leaves instead of what arrives",
             "you counted how many gradients a node hands on. How many come to it?",
             _leaving,
         ),

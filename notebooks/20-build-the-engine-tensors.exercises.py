@@ -478,7 +478,7 @@ def _checked(answer, *arguments):
 
 exercise(
     "product-of-matrices",
-    "The product of two matrices as a Function that keeps only what its backward needs.",
+    "The product of two matrices as a Function that saves only the tensors its backward needs.",
     solution=Mm,
     probes={
         "the value": lambda answer: _product(answer, (True, True), lambda _, ctx, out, grad: out.data),
@@ -493,7 +493,7 @@ exercise(
     misconceptions=[
         Misconception(
             "everything is kept",
-            "the gradients are right. But if only one of the two asks for a gradient, one of the matrices is kept and "
+            "the gradients are right. But if only one of the two needs a gradient, one of the matrices is saved and "
             "never used.",
             _MmKeepsAll,
         ),
@@ -504,7 +504,7 @@ exercise(
         ),
         Misconception(
             "kept as an attribute of ctx",
-            "the gradients are right. But the engine knows only what save_for_backward got. In the next sitting it "
+            "the gradients are right. But the engine knows only what save_for_backward got. In the next session it "
             "will check and free that, and nothing else.",
             _MmAttributes,
         ),
@@ -621,7 +621,7 @@ exercise(
             _mean(lambda a, grad: grad / prod(a.shape)),
         ),
         Misconception(
-            "multiplied in place of divided",
+            "multiplied instead of divided",
             "the larger the tensor is, the less one element moves its mean.",
             _mean(lambda a, grad: grad.expand(a.shape) * prod(a.shape)),
         ),

@@ -193,13 +193,13 @@ exercise(
     misconceptions=[
         Misconception(
             "a copy is kept",
-            "your answer never complains, since it has numbers of its own. Then everything that is saved takes its "
-            "memory twice. The question asks for the tensor itself.",
+            "your answer never complains, since it has its own numbers. Then everything that is saved takes its "
+            "memory twice. Return the tensor itself.",
             _Copied,
         ),
         Misconception(
             "nothing is compared",
-            "your unpack returns the tensor also after a write. That's what engine_2 did.",
+            "your unpack returns the tensor even after a write. That's what engine_2 did.",
             _NeverCompared,
             (_ComparedWithItself,),
         ),
@@ -379,7 +379,7 @@ def _held(answer):
 
 exercise(
     "free-what-was-kept",
-    "What a node kept, read and freed.",
+    "The tensors that a node saved, read and freed.",
     solution=Keeping,
     probes={
         "two backwards": lambda answer: _twice(answer, False),
@@ -395,23 +395,23 @@ exercise(
         ),
         Misconception(
             "freed, and nobody knows",
-            "after your free, a node that was emptied looks like one that never kept anything. The second backward "
+            "after your free, a node that was emptied looks like one that never saved anything. The second backward "
             "must be able to tell them apart.",
             _FreedToEmpty,
         ),
         Misconception(
             "every second backward is refused",
-            "a node that kept nothing can run again: in x + x nothing is missing.",
+            "a node that saved nothing can run again: in x + x nothing is missing.",
             _AllRefused,
         ),
         Misconception(
             "to read is to free",
-            "your node loses what it kept when it is read. With retain_graph=True it is read twice, and free isn't "
-            "called.",
+            "your node loses its saved tensors when they are read. With retain_graph=True they are read twice, and "
+            "free isn't called.",
             _FreedByReading,
         ),
         Misconception(
-            "the records in place of the tensors",
+            "the records instead of the tensors",
             "a Function's backward computes with what saved_tensors returns. Yours are records of the kind Saved: each "
             "has its own way to give back the tensor.",
             _NotUnpacked,
@@ -550,7 +550,7 @@ exercise(
             _first(_at(lambda ctx: 0)),
         ),
         Misconception(
-            "ones in place of zeros",
+            "ones instead of zeros",
             "the elements that weren't read get the gradient 1 in yours.",
             _first(_at(lambda ctx: ctx.index, ones=True)),
         ),

@@ -108,7 +108,7 @@ exercise(
             _times(_with_inputs(lambda a, b, ta, tb: a * tb)),
         ),
         Misconception(
-            "the value in place of the tangent",
+            "the value instead of the tangent",
             "that's the product itself. How fast does it move?",
             _times(_with_inputs(lambda a, b, ta, tb: a * b)),
         ),
@@ -231,7 +231,7 @@ exercise(
             _sigmoid(jvp=lambda ctx, tangent: tangent * 1.0),
         ),
         Misconception(
-            "the sigmoid in place of its slope",
+            "the sigmoid instead of its slope",
             "s is the value. Its slope is largest in the middle, where s is one half.",
             _sigmoid(
                 lambda ctx, grad: grad * ctx.saved_tensors[0], lambda ctx, tangent: tangent * ctx.saved_tensors[0]
@@ -369,7 +369,7 @@ def _heard(answer, read):
 
 exercise(
     "count-what-is-kept",
-    "A listener that counts the tensors that nodes keep, and remembers the largest count.",
+    "A listener that counts the tensors that nodes hold, and remembers the largest count.",
     solution=Kept,
     probes={
         "the count": lambda answer: _heard(answer, lambda listener: listener.now),
@@ -389,7 +389,7 @@ exercise(
         ),
         Misconception(
             "nodes are counted",
-            "a product keeps two tensors, and an addition none.",
+            "a product saves two tensors, and an addition none.",
             _kept(_nodes_count),
         ),
         Misconception(
@@ -398,18 +398,18 @@ exercise(
             _kept(_asked_when_freed),
         ),
         Misconception(
-            "the last count in place of the largest",
+            "the last count instead of the largest",
             "most must not fall when something is freed.",
             _kept(_last_is_most),
         ),
         Misconception(
             "all that was ever kept",
-            "your most adds up what was kept at different times. How much was kept at the same time?",
+            "your most adds up what was held at different times. How much was held at the same time?",
             _kept(_all_is_most),
         ),
         Misconception(
             "the largest single node",
-            "several nodes keep tensors at the same time.",
+            "several nodes hold tensors at the same time.",
             _kept(_largest_node),
         ),
         Misconception(
@@ -419,7 +419,7 @@ exercise(
         ),
         Misconception(
             "to run is to free",
-            "with retain_graph=True a node runs and keeps what it has. Only freed means that it's gone.",
+            "with retain_graph=True a node runs and still holds its tensors. Only freed means that it's gone.",
             _kept(_when_run),
         ),
     ],

@@ -58,7 +58,7 @@ def test_the_page_is_a_lesson_whose_answers_are_checked() -> None:
 
     verdict = check("backward-of-a-cube", Forgotten)
     assert (verdict.misconception, verdict.most) == ("grad_output is forgotten", 2)
-    assert check("slope-of-a-cube", 8).misconception == "the value in place of the slope"
+    assert check("slope-of-a-cube", 8).misconception == "the value instead of the slope"
     assert repr(progress()).splitlines()[:2] == ["0 of 3 points", "cube"]
 
 

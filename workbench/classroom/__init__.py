@@ -41,7 +41,7 @@ the questions, the right answers and the wrong ones:
         "slope-of-a-cube",
         "The slope of x**3 at x = 2.",
         solution=12,
-        misconceptions=[Misconception("the value in place of the slope", "that is how high the curve is.", 8)],
+        misconceptions=[Misconception("the value instead of the slope", "that is how high the curve is.", 8)],
     )
 
 In the notebook, an exercise is one cell. It starts with its name and ends with `check`:
