@@ -5,7 +5,7 @@ from itertools import count
 
 
 class Node:
-    """One operation in the graph: where its gradients go, and how they are computed."""
+    """One operation in the graph: where its gradients go and how they are computed."""
 
     numbers = count()
 
@@ -21,7 +21,7 @@ class Node:
         return f"<{self.name()}>"
 
     def run(self, grad):
-        """The gradients of the operands, from the gradient of the result."""
+        """Return the gradients of the operands, given the gradient of the result."""
         return self._send(grad)
 
 
@@ -43,7 +43,7 @@ class AccumulateGrad(Node):
 
 
 def count_arrivals(root):
-    """How many gradients will arrive at each node."""
+    """Count the gradients that will arrive at each node."""
     arrivals, todo = {root: 0}, [root]
     while todo:
         for to in todo.pop().edges:
@@ -56,7 +56,7 @@ def count_arrivals(root):
 
 
 def take_next(ready):
-    """Take the node out of the list that was made last."""
+    """Take the newest node out of the list."""
     node = max(ready, key=lambda each: each.number)
     ready.remove(node)
     return node
@@ -89,13 +89,13 @@ class Value:
         return f"Value({self.data:g}, requires_grad=True)" if self.requires_grad else f"Value({self.data:g})"
 
     def edge(self):
-        """Where its gradient goes: to the node that made it, into its own `.grad`, or nowhere."""
+        """Return where its gradient goes: to the node that made it, into its own `.grad`, or nowhere."""
         if self.grad_fn is not None:
             return self.grad_fn
         if not self.requires_grad:
             return None
         if self._leaf_node is None:
-            self._leaf_node = AccumulateGrad(self)  # one for each leaf, for all that uses it
+            self._leaf_node = AccumulateGrad(self)  # one per leaf, shared by everything that uses the leaf
         return self._leaf_node
 
     def backward(self, gradient=1.0):
@@ -142,12 +142,12 @@ class Value:
 
 
 def data_of(thing):
-    """The number in a Value, or the number itself."""
+    """Return the number in a Value, or the number itself."""
     return thing.data if isinstance(thing, Value) else thing
 
 
 def record(name, data, operands, send):
-    """The result of an operation, with a node if a gradient is asked for of any operand."""
+    """Return the result of an operation, with a node if any operand requires a gradient."""
     edges = tuple(each.edge() if isinstance(each, Value) else None for each in operands)
     if all(each is None for each in edges):
         return Value(data)

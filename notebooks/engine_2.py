@@ -39,7 +39,7 @@ def is_grad_enabled():
 
 
 class Node:
-    """One operation in the graph. A Function knows it as `ctx`."""
+    """One operation in the graph. A Function receives it as `ctx`."""
 
     numbers = count()
 
@@ -60,7 +60,7 @@ class Node:
         self.saved_tensors = tensors
 
     def run(self, grad):
-        """The gradients for the edges, from the gradient of the result."""
+        """Return the gradients for the edges, given the gradient of the result."""
         grads = self.function.backward(self, grad)
         grads = grads if isinstance(grads, tuple) else (grads,)
         if len(grads) != len(self.edges):
@@ -98,14 +98,14 @@ class AccumulateGrad(Node):
 
 
 def sum_to(grad, shape):
-    """Add up what broadcasting had repeated: `grad`, in this shape."""
+    """Return `grad` in this shape, with the copies that broadcasting made added up."""
     extra = grad.dim() - len(shape)
     dims = tuple(i for i in range(grad.dim()) if i < extra or shape[i - extra] != grad.shape[i])
     return grad.sum(dims).reshape(shape) if dims else grad
 
 
 def fits(shape, into):
-    """Whether a tensor of the shape `into` can be repeated to this shape."""
+    """Return True if a tensor of the shape `into` can be repeated to this shape."""
     sizes = zip(reversed(shape), reversed(into))
     return len(into) <= len(shape) and all(small in (1, size) for size, small in sizes)
 
@@ -114,7 +114,7 @@ def fits(shape, into):
 
 
 def count_arrivals(root):
-    """How many gradients will arrive at each node."""
+    """Count the gradients that will arrive at each node."""
     arrivals, todo = {root: 0}, [root]
     while todo:
         for to in todo.pop().edges:
@@ -127,7 +127,7 @@ def count_arrivals(root):
 
 
 def take_next(ready):
-    """Take the node out of the list that was made last."""
+    """Take the newest node out of the list."""
     node = max(ready, key=lambda each: each.number)
     ready.remove(node)
     return node
@@ -148,7 +148,7 @@ def walk(root, gradient):
 
 
 def visit(node, grad):
-    """Run one node, unless no gradient came; what it sends along its edges."""
+    """Run one node, unless no gradient came, and return what it sends along its edges."""
     if grad is None:
         return (None,) * len(node.edges)
     return node.run(grad)
@@ -183,7 +183,7 @@ class Tensor:
     T = property(lambda self: T.apply(self))
 
     def edge(self):
-        """Where its gradient goes: to the node that made it, or into its own `.grad`."""
+        """Return where its gradient goes: to the node that made it, or into its own `.grad`."""
         if self.grad_fn is not None:
             return self.grad_fn
         if self.leaf_node is None:
@@ -221,7 +221,7 @@ class Tensor:
     def numpy(self):
         return self.data
 
-    # Each operator is looked up when it is used: another `Mul` in its place is used at once.
+    # Operators are looked up at each use, so a replaced `Mul` takes effect at once.
     __add__ = __radd__ = lambda self, other: Add.apply(self, other)
     __sub__ = lambda self, other: Sub.apply(self, other)
     __rsub__ = lambda self, other: Sub.apply(other, self)
@@ -268,13 +268,13 @@ class Function:
 
 
 class Operation(Function):
-    """A Function of the engine's own. Its node's name ends as in PyTorch."""
+    """A built-in Function. Its node's name ends as in PyTorch."""
 
     suffix = "Backward0"
 
 
 def tensors(a, b):
-    """Two operands; a number becomes a tensor of the other one's dtype."""
+    """Return both operands as tensors; a number gets the dtype of the other one."""
     a = a if isinstance(a, Tensor) else Tensor(np.asarray(a, b.dtype))
     return a, b if isinstance(b, Tensor) else Tensor(np.asarray(b, a.dtype))
 

@@ -45,7 +45,7 @@ def is_grad_enabled():
 
 
 class Saved:
-    """A tensor that a node keeps for backward, with the version it had."""
+    """A tensor that a node saved for backward, with the version it had then."""
 
     def __init__(self, tensor):
         self.tensor, self.version = tensor, tensor._version
@@ -62,7 +62,7 @@ class Saved:
 
 
 class Node:
-    """One operation in the graph. A Function knows it as `ctx`."""
+    """One operation in the graph. A Function receives it as `ctx`."""
 
     numbers = count()
 
@@ -71,7 +71,7 @@ class Node:
         self.needs_input_grad = tuple(isinstance(each, Tensor) and each.requires_grad for each in inputs)
         self.edges = tuple(each.edge() if needs else None for each, needs in zip(inputs, self.needs_input_grad))
         self.shapes = tuple(each.shape if isinstance(each, Tensor) else None for each in inputs)
-        self.saved = ()  # None once it was freed
+        self.saved = ()  # None once the tensors are freed
 
     def name(self):
         return self.function.__name__ + self.function.suffix
@@ -93,7 +93,7 @@ class Node:
             self.saved = None
 
     def run(self, grad):
-        """The gradients for the edges, from the gradient of the result."""
+        """Return the gradients for the edges, given the gradient of the result."""
         grads = self.function.backward(self, grad)
         grads = grads if isinstance(grads, tuple) else (grads,)
         if len(grads) != len(self.edges):
@@ -129,12 +129,12 @@ class AccumulateGrad(Node):
         if leaf.grad is None:
             leaf.grad = grad.clone()
         else:
-            leaf.grad += grad  # in the memory that it has
+            leaf.grad += grad  # writes into its existing memory
         return ()
 
 
 class CopySlices(Node):
-    """A tensor's new history, after the operation of `node` wrote into a view of it."""
+    """A tensor's new history after the operation of `node` wrote into a view of it."""
 
     def __init__(self, base, view, node):
         self.number, self.node, self.view_again = next(Node.numbers), node, view._view_again
@@ -157,14 +157,14 @@ class CopySlices(Node):
 
 
 def sum_to(grad, shape):
-    """Add up what broadcasting had repeated: `grad`, in this shape."""
+    """Return `grad` in this shape, with the copies that broadcasting made added up."""
     extra = grad.dim() - len(shape)
     dims = tuple(i for i in range(grad.dim()) if i < extra or shape[i - extra] != grad.shape[i])
     return grad.sum(dims).reshape(shape) if dims else grad
 
 
 def fits(shape, into):
-    """Whether a tensor of the shape `into` can be repeated to this shape."""
+    """Return True if a tensor of the shape `into` can be repeated to this shape."""
     sizes = zip(reversed(shape), reversed(into))
     return len(into) <= len(shape) and all(small in (1, size) for size, small in sizes)
 
@@ -173,7 +173,7 @@ def fits(shape, into):
 
 
 def count_arrivals(root):
-    """How many gradients will arrive at each node."""
+    """Count the gradients that will arrive at each node."""
     arrivals, todo = {root: 0}, [root]
     while todo:
         for to in todo.pop().edges:
@@ -186,7 +186,7 @@ def count_arrivals(root):
 
 
 def take_next(ready):
-    """Take the node out of the list that was made last."""
+    """Take the newest node out of the list."""
     node = max(ready, key=lambda each: each.number)
     ready.remove(node)
     return node
@@ -207,7 +207,7 @@ def walk(root, gradient, retain_graph):
 
 
 def visit(node, grad, retain_graph):
-    """Run one node, unless no gradient came; what it sends along its edges."""
+    """Run one node, unless no gradient came, and return what it sends along its edges."""
     if grad is None:
         return (None,) * len(node.edges)
     sent = node.run(grad)
@@ -250,7 +250,7 @@ class Tensor:
 
     @property
     def grad_fn(self):
-        """The node that made it. After a write into its base, a view asks the base for its history."""
+        """Return the node that made it. After a write into its base, a view asks the base for its history."""
         if self._base is not None and self._node_version != self._version:
             with enable_grad():
                 self._node = self._view_again(self._base)._node
@@ -258,7 +258,7 @@ class Tensor:
         return self._node
 
     def edge(self):
-        """Where its gradient goes: to the node that made it, or into its own `.grad`."""
+        """Return where its gradient goes: to the node that made it, or into its own `.grad`."""
         if self.grad_fn is not None:
             return self.grad_fn
         if self._leaf_node is None:
@@ -276,7 +276,7 @@ class Tensor:
         return Tensor(self.data, counter=self._counter)
 
     def write(self, name, function, *inputs):
-        """Run `function`, and put what it returns into this tensor's own memory."""
+        """Run `function` and put its result into this tensor's own memory."""
         base = self if self._base is None else self._base
         if is_grad_enabled() and base.requires_grad and base.is_leaf:
             what = "a leaf Variable" if base is self else "a view of a leaf Variable"
@@ -291,7 +291,7 @@ class Tensor:
         node = result.grad_fn
         saved = [each for each in node.saved if each is not None] if node is not None else []
         for each in saved:
-            if each.tensor is self:  # the node needs what is about to be lost
+            if each.tensor is self:  # the node needs the numbers that are about to be overwritten
                 each.tensor, each.version = before, 0
         self.data[...] = result.data
         self._counter[0] += 1
@@ -303,7 +303,7 @@ class Tensor:
         return self
 
     def become_view(self, source, view):
-        """Share the version counter of `source`; `view` makes this tensor again from `source`."""
+        """Share the version counter of `source`; `view` makes this tensor from `source` again."""
         if source._base is None:
             self._base, self._view_again = source, view
         else:
@@ -343,7 +343,7 @@ class Tensor:
     def numpy(self):
         return self.data
 
-    # Each operator is looked up when it is used: another `Mul` in its place is used at once.
+    # Operators are looked up at each use, so a replaced `Mul` takes effect at once.
     __add__ = __radd__ = lambda self, other: Add.apply(self, other)
     __sub__ = lambda self, other: Sub.apply(self, other)
     __rsub__ = lambda self, other: Sub.apply(other, self)
@@ -398,13 +398,13 @@ class Function:
 
 
 class Operation(Function):
-    """A Function of the engine's own. Its node's name ends as in PyTorch."""
+    """A built-in Function. Its node's name ends as in PyTorch."""
 
     suffix = "Backward0"
 
 
 def tensors(a, b):
-    """Two operands; a number becomes a tensor of the other one's dtype."""
+    """Return both operands as tensors; a number gets the dtype of the other one."""
     a = a if isinstance(a, Tensor) else Tensor(np.asarray(a, b.dtype))
     return a, b if isinstance(b, Tensor) else Tensor(np.asarray(b, a.dtype))
 
@@ -593,7 +593,7 @@ class Clone(Operation):
         return grad
 
 
-# Views: their result lies in the memory of the operand.
+# Views: their result uses the memory of the operand.
 
 
 class View(Operation):
@@ -624,7 +624,7 @@ class T(Operation):
 
 
 class Select(Operation):
-    """What lies at `index` along a dimension."""
+    """The slice at `index` along a dimension."""
 
     is_view = True
 
@@ -648,7 +648,7 @@ class Slice(Select):
 
 
 class Copy(Operation):
-    suffix = "Backwards"  # the one name that ends so
+    suffix = "Backwards"  # the only name that ends like this
 
     @staticmethod
     def forward(ctx, a, b):

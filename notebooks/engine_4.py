@@ -1,4 +1,4 @@
-"""The engine after session 4: forward mode, derivatives of derivatives, and events that others may listen to."""
+"""The engine after session 4: forward mode, derivatives of derivatives, and events to listen to."""
 
 from itertools import count
 from math import inf, prod
@@ -11,7 +11,7 @@ SECOND = (
 )
 
 
-# Events: whoever is in the list is told what the engine does.
+# Events: the engine reports what it does to every listener in the list.
 
 listeners = []
 
@@ -55,7 +55,7 @@ def is_grad_enabled():
 
 
 class Saved:
-    """A tensor that a node keeps for backward, with the version it had."""
+    """A tensor that a node saved for backward, with the version it had then."""
 
     def __init__(self, tensor):
         self.tensor, self.version = tensor, tensor._version
@@ -72,7 +72,7 @@ class Saved:
 
 
 class Node:
-    """One operation in the graph. A Function knows it as `ctx`."""
+    """One operation in the graph. A Function receives it as `ctx`."""
 
     numbers = count()
 
@@ -81,7 +81,7 @@ class Node:
         self.needs_input_grad = tuple(isinstance(each, Tensor) and each.requires_grad for each in inputs)
         self.edges = tuple(each.edge() if needs else None for each, needs in zip(inputs, self.needs_input_grad))
         self.shapes = tuple(each.shape if isinstance(each, Tensor) else None for each in inputs)
-        self.saved = ()  # None once it was freed
+        self.saved = ()  # None once the tensors are freed
 
     def name(self):
         return self.function.__name__ + self.function.suffix
@@ -104,7 +104,7 @@ class Node:
             emit("freed", self)
 
     def run(self, grad):
-        """The gradients for the edges, from the gradient of the result."""
+        """Return the gradients for the edges, given the gradient of the result."""
         grads = self.function.backward(self, grad)
         grads = grads if isinstance(grads, tuple) else (grads,)
         if len(grads) != len(self.edges):
@@ -142,13 +142,13 @@ class AccumulateGrad(Node):
         elif is_grad_enabled():
             leaf.grad = leaf.grad + grad
         else:
-            leaf.grad += grad  # in the memory that it has
+            leaf.grad += grad  # writes into its existing memory
         emit("accumulated", self, leaf)
         return ()
 
 
 class CopySlices(Node):
-    """A tensor's new history, after the operation of `node` wrote into a view of it."""
+    """A tensor's new history after the operation of `node` wrote into a view of it."""
 
     def __init__(self, base, view, node):
         self.number, self.node, self.view_again = next(Node.numbers), node, view._view_again
@@ -173,14 +173,14 @@ class CopySlices(Node):
 
 
 def sum_to(grad, shape):
-    """Add up what broadcasting had repeated: `grad`, in this shape."""
+    """Return `grad` in this shape, with the copies that broadcasting made added up."""
     extra = grad.dim() - len(shape)
     dims = tuple(i for i in range(grad.dim()) if i < extra or shape[i - extra] != grad.shape[i])
     return grad.sum(dims).reshape(shape) if dims else grad
 
 
 def fits(shape, into):
-    """Whether a tensor of the shape `into` can be repeated to this shape."""
+    """Return True if a tensor of the shape `into` can be repeated to this shape."""
     sizes = zip(reversed(shape), reversed(into))
     return len(into) <= len(shape) and all(small in (1, size) for size, small in sizes)
 
@@ -189,7 +189,7 @@ def fits(shape, into):
 
 
 def count_arrivals(root):
-    """How many gradients will arrive at each node."""
+    """Count the gradients that will arrive at each node."""
     arrivals, todo = {root: 0}, [root]
     while todo:
         for to in todo.pop().edges:
@@ -202,14 +202,14 @@ def count_arrivals(root):
 
 
 def take_next(ready):
-    """Take the node out of the list that was made last."""
+    """Take the newest node out of the list."""
     node = max(ready, key=lambda each: each.number)
     ready.remove(node)
     return node
 
 
 def walk(root, gradient, retain_graph, wanted):
-    """Run each node once, when all gradients of its result have arrived; keep those that are `wanted`."""
+    """Run each node once, when all gradients of its result have arrived; fill in the `wanted` gradients."""
     waiting, grads, ready = count_arrivals(root), {root: gradient}, [root]
     while ready:
         node = take_next(ready)
@@ -223,7 +223,7 @@ def walk(root, gradient, retain_graph, wanted):
 
 
 def visit(node, grad, retain_graph, wanted):
-    """Run one node, unless no gradient came; what it sends along its edges."""
+    """Run one node, unless no gradient came, and return what it sends along its edges."""
     if node in wanted:
         wanted[node] = grad
         emit("captured", node, grad)
@@ -285,7 +285,7 @@ class Tensor:
 
     @property
     def grad_fn(self):
-        """The node that made it. After a write into its base, a view asks the base for its history."""
+        """Return the node that made it. After a write into its base, a view asks the base for its history."""
         if self._base is not None and self._node_version != self._version:
             with enable_grad():
                 self._node = self._view_again(self._base)._node
@@ -293,7 +293,7 @@ class Tensor:
         return self._node
 
     def edge(self):
-        """Where its gradient goes: to the node that made it, or into its own `.grad`."""
+        """Return where its gradient goes: to the node that made it, or into its own `.grad`."""
         if self.grad_fn is not None:
             return self.grad_fn
         if self._leaf_node is None:
@@ -313,7 +313,7 @@ class Tensor:
         return new
 
     def write(self, name, function, *inputs):
-        """Run `function`, and put what it returns into this tensor's own memory."""
+        """Run `function` and put its result into this tensor's own memory."""
         base = self if self._base is None else self._base
         if is_grad_enabled() and base.requires_grad and base.is_leaf:
             what = "a leaf Variable" if base is self else "a view of a leaf Variable"
@@ -329,7 +329,7 @@ class Tensor:
         node = result.grad_fn
         saved = [each for each in node.saved if each is not None] if node is not None else []
         for each in saved:
-            if each.tensor is self:  # the node needs what is about to be lost
+            if each.tensor is self:  # the node needs the numbers that are about to be overwritten
                 each.tensor, each.version = before, 0
         self.data[...] = result.data
         self._counter[0] += 1
@@ -344,7 +344,7 @@ class Tensor:
         return self
 
     def become_view(self, source, view):
-        """Share the version counter of `source`; `view` makes this tensor again from `source`."""
+        """Share the version counter of `source`; `view` makes this tensor from `source` again."""
         if source._base is None:
             self._base, self._view_again = source, view
         else:
@@ -384,7 +384,7 @@ class Tensor:
     def numpy(self):
         return self.data
 
-    # Each operator is looked up when it is used: another `Mul` in its place is used at once.
+    # Operators are looked up at each use, so a replaced `Mul` takes effect at once.
     __add__ = __radd__ = lambda self, other: Add.apply(self, other)
     __sub__ = lambda self, other: Sub.apply(self, other)
     __rsub__ = lambda self, other: Sub.apply(other, self)
@@ -453,13 +453,13 @@ class Function:
 
 
 class Operation(Function):
-    """A Function of the engine's own. Its node's name ends as in PyTorch."""
+    """A built-in Function. Its node's name ends as in PyTorch."""
 
     suffix = "Backward0"
 
 
 class Linear(Operation):
-    """One operand, and sums and copies alone: the tangent goes the same way as the value."""
+    """One operand, and only sums and copies: the same operation applies to the tangent."""
 
     @staticmethod
     def jvp(ctx, tangent, *rest):
@@ -476,7 +476,7 @@ class Elementwise(Operation):
 
 
 def tensors(a, b):
-    """Two operands; a number becomes a tensor of the other one's dtype."""
+    """Return both operands as tensors; a number gets the dtype of the other one."""
     a = a if isinstance(a, Tensor) else Tensor(np.asarray(a, b.dtype))
     return a, b if isinstance(b, Tensor) else Tensor(np.asarray(b, a.dtype))
 
@@ -694,7 +694,7 @@ class Clone(Linear):
         return grad
 
 
-# Views: their result lies in the memory of the operand.
+# Views: their result uses the memory of the operand.
 
 
 class View(Linear):
@@ -725,7 +725,7 @@ class T(Linear):
 
 
 class Select(Linear):
-    """What lies at `index` along a dimension."""
+    """The slice at `index` along a dimension."""
 
     is_view = True
 
@@ -749,7 +749,7 @@ class Slice(Select):
 
 
 class Copy(Operation):
-    suffix = "Backwards"  # the one name that ends so
+    suffix = "Backwards"  # the only name that ends like this
 
     @staticmethod
     def forward(ctx, a, b):
@@ -804,13 +804,13 @@ def ones_like(other):
 
 
 def make_dual(tensor, tangent):
-    """`tensor` with a tangent; what is computed from it has tangents, too."""
+    """Return `tensor` with a tangent; results computed from it have tangents too."""
     dual = View.apply(tensor, tensor.shape)
     dual.tangent = tangent
     return dual
 
 
 def jvp(function, inputs, tangents):
-    """The value of `function`, and how fast it moves when the inputs move by the tangents."""
+    """Return the value of `function`, and how fast it moves when the inputs move by the tangents."""
     output = function(*[make_dual(each, tangent) for each, tangent in zip(inputs, tangents)])
     return output, tangent_of(output)
