@@ -51,12 +51,12 @@ exercise(
         ),
         Misconception(
             "everything has a .grad",
-            "only tensors that asked for a gradient get one, and of those only the ones that no operation made.",
+            "only tensors that require a gradient get one, and only if no operation made them.",
             ["x", "w", "b", "a", "out"],
         ),
         Misconception(
             "one leaf gets all of the gradient",
-            "two of these numbers asked for a gradient. Follow each arrow of the picture up to its end.",
+            "two of these numbers require a gradient. Follow each arrow of the picture up to its end.",
             ["w"],
             (["b"],),
         ),

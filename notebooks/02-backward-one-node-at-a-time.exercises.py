@@ -69,7 +69,7 @@ exercise(
         Misconception(
             "broadcasting needs no sum",
             "your second gradient has the shape of rows. The bias was repeated for each row, so its gradient has the "
-            "shape of the bias, and is made from what comes back from every copy. (Here the engine would sum for you. "
+            "shape of the bias, and combines the gradients from all copies. (Here the engine would sum for you. "
             "But in other places the wrong shape is an error.)",
             lambda grad_output, rows, bias: (grad_output, grad_output),
         ),
@@ -80,8 +80,8 @@ exercise(
         ),
         Misconception(
             "the average of the copies",
-            "a nudge of the bias moves every copy by all of the nudge, and not by a part of it. So what comes back "
-            "from the copies is added.",
+            "a nudge of the bias moves every copy by the full nudge, not by a part of it. So the gradients "
+            "from the copies add.",
             lambda grad_output, rows, bias: (grad_output, grad_output.mean(0)),
         ),
         Misconception(
@@ -91,7 +91,7 @@ exercise(
         ),
         Misconception(
             "summed to one number",
-            "the bias has several numbers, and each gets a gradient of its own.",
+            "the bias has several numbers, and each gets its own gradient.",
             lambda grad_output, rows, bias: (grad_output, grad_output.sum()),
         ),
         Misconception(

@@ -78,7 +78,7 @@ exercise(
         ),
         Misconception(
             "nobody asked for gradients",
-            "your tensor is a leaf, but it's a constant: no gradient will ever come to it.",
+            "your tensor is a leaf, but it's a constant: no gradient will ever arrive there.",
             lambda numbers: torch.tensor(numbers) * 0.1,
         ),
     ],
@@ -184,7 +184,7 @@ exercise(
         ),
         Misconception(
             "no step is made",
-            "w doesn't move: backward brings the gradient, and no line of yours writes into w.",
+            "w doesn't move: backward brings the gradient, but none of your lines writes into w.",
             _no_steps,
         ),
         Misconception(

@@ -97,7 +97,7 @@ exercise(
     misconceptions=[
         Misconception(
             "the goal learns, too",
-            "a gradient comes to the goal: it would move towards the guess.",
+            "a gradient reaches the goal, so the goal would move towards the guess.",
             _moving,
         ),
         Misconception(
@@ -178,7 +178,7 @@ exercise(
         ),
         Misconception(
             "detach against no_grad",
-            "the result has no history, but first it had one: the tensors for a backward were saved. "
+            "the result has no history, but at first it had one: tensors were saved for a backward pass. "
             "Here nothing should be recorded at any time.",
             _predict_detached,
         ),

@@ -17,7 +17,7 @@ exercise(
         ),
         Misconception(
             "every operation keeps one tensor",
-            "write the slope of each operation beside it. One of them is the same whatever the numbers are.",
+            "write the slope of each operation next to it. One of the slopes is the same for all numbers.",
             3,
         ),
         Misconception(
@@ -112,8 +112,8 @@ exercise(
         ),
         Misconception(
             "retain_graph where nothing is walked twice",
-            "the weight is right, but what was saved is never freed. Each step has a graph of its own, and one "
-            "backward over it.",
+            "the weight is right, but what was saved is never freed. Each step has its own graph, and one "
+            "backward pass over it.",
             _train_retaining_each,
         ),
         Misconception(

@@ -43,7 +43,7 @@ exercise(
     misconceptions=[
         Misconception(
             "writing through a view",
-            "you counted the writes for each name alone. Both names stand for one memory, which has one counter.",
+            "you counted the writes for each name separately. Both names share one memory, which has one counter.",
             [1, 1],
         ),
         Misconception(
@@ -53,7 +53,7 @@ exercise(
         ),
         Misconception(
             "a view has a counter of its own",
-            "the view has no memory of its own that could be counted.",
+            "the view doesn't have its own memory, so it doesn't have its own counter.",
             [2, 1],
         ),
         Misconception(
@@ -103,7 +103,7 @@ exercise(
         ),
         Misconception(
             "it still writes",
-            "exp keeps its result, and a line of yours writes into that tensor. (Under no_grad the write isn't in "
+            "exp saves its result, and one of your lines writes into that tensor. (Under no_grad the write isn't in "
             "the graph, but it still changes the memory.) Which line could make a new tensor?",
             _as_it_was,
         ),

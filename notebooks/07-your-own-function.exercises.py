@@ -172,7 +172,7 @@ class FactorForgotten(Scale):
 
 exercise(
     "scale-backward",
-    "Give Scale, which takes a tensor and a number, the number of gradients that it owes.",
+    "Give Scale, which takes a tensor and a number, the number of gradients that it has to return.",
     solution=Scale,
     probes={
         "the value": results([[2.0, -1.0], 3]),

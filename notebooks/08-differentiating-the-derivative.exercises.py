@@ -215,7 +215,7 @@ exercise(
         Misconception(
             "backward fills every leaf",
             "backward brings gradients of out to the weights as well, and they stay there: the gradient of the "
-            "penalty is added to them. There is a way to ask for one gradient, and to leave every .grad alone.",
+            "penalty is added to them. One function returns a gradient and doesn't change any .grad.",
             _backward_penalty,
             (_backward_penalty_as_it_comes,),
         ),

@@ -38,7 +38,7 @@ exercise(
         Misconception("one is enough", "one push fills one column of the table, one walk back one row.", [1, 1]),
         Misconception(
             "one push for all inputs",
-            "if all inputs move at once, their columns arrive mixed. To tell them apart each moves alone.",
+            "if all inputs move at once, their columns arrive mixed. To separate them, move one input at a time.",
             [1, 100],
         ),
         Misconception(
@@ -125,7 +125,7 @@ exercise(
         Misconception("the slope is forgotten", "the tangent goes on as it came.", SlopeForgotten),
         Misconception(
             "the function of the tangent",
-            "you sent the tangent through sin itself. What travels beside the value is multiplied by sin's slope.",
+            "you sent the tangent through sin itself. A tangent is multiplied by sin's slope.",
             SinPushed,
         ),
         Misconception("the sign of the slope", "sin grows at 0: its slope there is positive.", SinWrongSign),
@@ -153,8 +153,8 @@ exercise(
     misconceptions=[
         Misconception(
             "the quotient of the tangents",
-            "values divide, tangents don't: ask for each of the two numbers how the quotient moves if it alone "
-            "moves, and add.",
+            "values divide, tangents don't: for each of the two numbers, find out how the quotient moves if only "
+            "this number moves. Then add.",
             lambda a, b: (a[0] / b[0], a[1] / (b[1] or 1.0)),
         ),
         Misconception(

@@ -14,7 +14,7 @@ exercise(
             "that would be vmap(grad(f)): one row for each sample. A Hessian is the Jacobian of that row.",
             [5, 4],
         ),
-        Misconception("one Hessian for all", "vmap keeps the samples apart: each has a table of its own.", [4, 4]),
+        Misconception("one Hessian for all", "vmap keeps the samples separate: each has its own table.", [4, 4]),
         Misconception(
             "samples that know of each other",
             "that's the Hessian of a function of the whole batch. Inside vmap, f sees one sample.",
@@ -83,8 +83,7 @@ exercise(
         ),
         Misconception(
             "the gradient of the sample",
-            "grad differentiates with respect to the first argument unless it is told otherwise; you asked for "
-            "the second.",
+            "grad differentiates with respect to the first argument unless you choose another; you chose the second.",
             lambda loss, w, batch: vmap(grad(loss, argnums=1), in_dims=(None, 0))(w, batch),
         ),
         Misconception(

@@ -172,7 +172,7 @@ exercise(
         ),
         Misconception(
             "one gradient for two arguments",
-            "forward takes two tensors, and backward owes a value for each, also for one that needs no gradient.",
+            "forward takes two tensors, and backward returns a value for each, even for one that needs no gradient.",
             OneTooFew,
         ),
         Misconception(

@@ -185,7 +185,7 @@ exercise(
     misconceptions=[
         Misconception(
             "each tensor is clipped alone",
-            "each of yours is short enough by itself. Together they are longer than allowed, and their direction "
+            "each of your tensors is short enough by itself. Together they're longer than allowed, and their direction "
             "has changed.",
             _each_alone,
         ),
@@ -277,7 +277,7 @@ exercise(
     misconceptions=[
         Misconception(
             "a dead ReLU",
-            "where x is negative nothing comes back through yours. Its result moves there, too, only more slowly.",
+            "where x is negative, your backward returns no gradient. The result moves there too, only more slowly.",
             _LeakyDead,
         ),
         Misconception(

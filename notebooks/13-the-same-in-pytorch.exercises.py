@@ -10,7 +10,7 @@ exercise(
     misconceptions=[
         Misconception(
             "a number behind the name of your own node",
-            "PyTorch writes a number behind the names of its own nodes. Yours has none.",
+            "PyTorch adds a number to the names of its built-in nodes. Your node's name has none.",
             "SwishBackward0",
         ),
         Misconception(

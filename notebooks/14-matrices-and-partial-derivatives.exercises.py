@@ -38,7 +38,7 @@ exercise(
         ),
         Misconception(
             "the gradient of b is not summed",
-            "b was repeated for each row of x. What comes back from all rows belongs to this one b.",
+            "b was repeated for each row of x. The gradients from all rows belong to this one b.",
             lambda grad_output, x, w, b: (grad_output @ w, grad_output.T @ x, grad_output),
         ),
         Misconception(
@@ -98,13 +98,13 @@ exercise(
         ),
         Misconception(
             "summed over the batch",
-            "each row is a sample of its own. The rows don't share a sum, so nothing adds over them.",
+            "each row is its own sample. The rows don't share a sum, so nothing adds over them.",
             lambda grad_output, z: _softmax(z) * (grad_output - (grad_output * _softmax(z)).sum(0)),
             (lambda grad_output, z: _softmax(z) * (grad_output - (grad_output * _softmax(z)).sum()),),
         ),
         Misconception(
             "the mean instead of the sum",
-            "what comes back along several paths is added. Nothing divides the sum by the number of paths.",
+            "gradients that arrive along several paths add. Nothing divides the sum by the number of paths.",
             lambda grad_output, z: _softmax(z) * (grad_output - (grad_output * _softmax(z)).mean(1, keepdim=True)),
         ),
         Misconception(

@@ -195,7 +195,7 @@ exercise(
         ),
         Misconception(
             "a mean over the wrong numbers",
-            "batch norm takes each unit alone, and its mean over the samples. Which dimension has the samples?",
+            "batch norm treats each unit separately: its mean is over the samples. Which dimension has the samples?",
             lambda grad_output, x: grad_output - grad_output.mean(),
             (lambda grad_output, x: grad_output - grad_output.mean(1)[:, None],),
         ),
@@ -373,7 +373,7 @@ exercise(
         ),
         Misconception(
             "each element is clipped",
-            "that limits each number alone, and so the direction of the gradient changes.",
+            "that limits each number separately, so the direction of the gradient changes.",
             _each_element,
         ),
         Misconception(

@@ -146,7 +146,7 @@ exercise(
         ),
         Misconception(
             "what goes over the end is lost",
-            "the cells at one end came around from the other. They were read, so something comes back to them.",
+            "the cells at one end came around from the other. They were read, so they get a gradient.",
             lambda grad_output, x: _put(x, slice(0, -2), grad_output[2:]),
             (lambda grad_output, x: _put(x, slice(2, None), grad_output[:-2]),),
         ),
@@ -222,7 +222,7 @@ exercise(
         ),
         Misconception(
             "repeated over the whole table",
-            "no result read a cell next to the diagonal. What comes back to it?",
+            "no result read a cell next to the diagonal. So what gradient does it get?",
             lambda grad_output, x: grad_output * torch.ones_like(x),
             (lambda grad_output, x: grad_output[:, None] * torch.ones_like(x),),
         ),
@@ -312,7 +312,7 @@ exercise(
         ),
         Misconception(
             "the copies stay apart",
-            "your gradient has a row for each copy. There is one x, and what comes back from all rows belongs to it.",
+            "your gradient has a row for each copy. There is one x, and the gradients from all rows belong to it.",
             lambda grad_output, x: grad_output,
         ),
         Misconception(
@@ -327,7 +327,7 @@ exercise(
         ),
         Misconception(
             "summed to one number",
-            "x has several cells, and each gets a gradient of its own.",
+            "x has several cells, and each gets its own gradient.",
             lambda grad_output, x: grad_output.sum(),
             (lambda grad_output, x: grad_output.sum() * torch.ones_like(x),),
         ),
@@ -532,7 +532,7 @@ exercise(
         ),
         Misconception(
             "each cell has one reader",
-            "x[0] is read by every y, not by y[0] alone.",
+            "every y reads x[0], not only y[0].",
             lambda grad_output, x: grad_output,
         ),
         Misconception(
@@ -648,7 +648,7 @@ exercise(
         ),
         Misconception(
             "the largest of the whole table",
-            "each row has a largest cell of its own.",
+            "each row has its own largest cell.",
             lambda grad_output, x: grad_output[:, None] * (x == x.max()),
         ),
         Misconception(
@@ -658,7 +658,7 @@ exercise(
         ),
         Misconception(
             "gradients that arrive are ignored",
-            "the places are right. But what comes back is grad_output, not 1.",
+            "the places are right. But the gradient that arrives is grad_output, not 1.",
             lambda grad_output, x: _to_largest(torch.ones_like(grad_output), x),
         ),
         Misconception(
@@ -809,7 +809,7 @@ exercise(
         ),
         Misconception(
             "not summed",
-            "a[i] is read once in each column. What comes back from all columns belongs to the same a[i].",
+            "a[i] is read once in each column. The gradients from all columns belong to the same a[i].",
             lambda grad_output, a, b: (grad_output * b, grad_output * a[:, None]),
         ),
         Misconception(
@@ -905,7 +905,7 @@ exercise(
         ),
         Misconception(
             "the mean of the whole table",
-            "each column has a mean of its own.",
+            "each column has its own mean.",
             lambda grad_output, x: 2 * (x - x.mean()) * grad_output / len(x),
             (lambda grad_output, x: 2 * (x - x.mean(1)[:, None]) * grad_output / len(x),),
         ),
@@ -945,7 +945,7 @@ exercise(
         ),
         Misconception(
             "the mean instead of the sum",
-            "what comes back by several ways adds up. Nothing divides it by how many ways there are.",
+            "gradients that arrive along several paths add. Nothing divides them by the number of paths.",
             lambda grad_output, x: _p(x) * (grad_output - (grad_output * _p(x)).mean()),
         ),
         Misconception(

@@ -383,8 +383,8 @@ exercise(
         ),
         Misconception(
             "the draw's own loss is in its baseline",
-            "your baseline depends on the draw that it is subtracted from, and so the mean of the estimates isn't the "
-            "slope any more.",
+            "your baseline depends on the draw that it is subtracted from, so the mean of the estimates is no "
+            "longer the slope.",
             lambda losses, draws, logits: (losses - losses.mean())[:, None] * _scores(draws, logits),
         ),
         Misconception(

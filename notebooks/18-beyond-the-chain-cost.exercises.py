@@ -104,7 +104,7 @@ exercise(
         ),
         Misconception(
             "one checkpoint around many pieces",
-            "when backward comes to that checkpoint, all of its pieces are computed again at once, and held together.",
+            "when backward reaches that checkpoint, all of its pieces are computed again at once, and held together.",
             _one_around_all,
             (_one_around_all_but_the_last,),
         ),
@@ -347,7 +347,7 @@ exercise(
         ),
         Misconception(
             "each element is clipped",
-            "that limits each number alone, and so the direction of the gradient changes.",
+            "that limits each number separately, so the direction of the gradient changes.",
             _elements_clipped,
         ),
         Misconception(

@@ -188,7 +188,7 @@ exercise(
         ),
         Misconception(
             "the value moves",
-            "a backward never changes leaf.data. To make a step is the work of a training loop.",
+            "backward never changes leaf.data. That's the training loop's work.",
             _OntoTheValue,
         ),
         Misconception(
@@ -313,8 +313,8 @@ exercise(
         ),
         Misconception(
             "leaves are left out",
-            "grad_fn alone knows only results. From a leaf a gradient goes on, too: how does a value of either kind "
-            "tell its node?",
+            "grad_fn only works for results. A leaf needs an edge too: which method returns the node of "
+            "either kind of value?",
             _made_with(lambda operands: [getattr(each, "grad_fn", None) for each in operands]),
         ),
         Misconception(
@@ -506,8 +506,8 @@ exercise(
     misconceptions=[
         Misconception(
             "once per path",
-            "you go on from a node each time you come to it, so everything behind it is counted again. A node runs "
-            "once, whatever number of paths lead to it, and hands on once.",
+            "you go on from a node each time you reach it, so everything after it is counted again. A node runs "
+            "once, no matter how many paths lead to it, and passes its gradients on once.",
             _per_path,
             (_with_start(_per_path),),
         ),
@@ -526,7 +526,7 @@ exercise(
         ),
         Misconception(
             "what leaves instead of what arrives",
-            "you counted how many gradients a node hands on. How many come to it?",
+            "you counted how many gradients a node passes on. How many arrive there?",
             _leaving,
         ),
         Misconception(
@@ -706,7 +706,7 @@ exercise(
     misconceptions=[
         Misconception(
             "recursion once per path",
-            "a node runs each time a gradient comes to it: once for each path. The walk has to wait at a node until "
+            "your node runs each time a gradient arrives: once for each path. The walk has to wait at a node until "
             "all have arrived.",
             _by_recursion,
         ),

@@ -148,7 +148,7 @@ exercise(
         ),
         Misconception(
             "the mean of the copies",
-            "a nudge moves every copy in full, not its share; what comes back from copies adds.",
+            "a nudge moves every copy by the full nudge, so the gradients from the copies add.",
             _mean_of_copies,
         ),
         Misconception(
@@ -173,7 +173,7 @@ exercise(
         ),
         Misconception(
             "everything is summed",
-            "each element of the tensor has a gradient of its own.",
+            "each element of the tensor has its own gradient.",
             lambda grad, shape: grad.sum(),
         ),
     ],
@@ -290,7 +290,7 @@ exercise(
     misconceptions=[
         Misconception(
             "forward is recorded, too",
-            "what forward computes would leave nodes of its own. Who writes a Function has a backward for all of it.",
+            "the operations in forward would leave their own nodes. But the Function's backward covers all of them.",
             _apply_with(quiet=False),
         ),
         Misconception(
@@ -322,7 +322,7 @@ exercise(
         ),
         Misconception(
             "the result has no node",
-            "forward has run, and the graph ends here: no gradient will ever come to the inputs.",
+            "forward has run, and the graph ends here: no gradient will ever reach the inputs.",
             _never_recorded,
         ),
         Misconception(

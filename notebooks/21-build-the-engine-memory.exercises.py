@@ -522,7 +522,7 @@ def _returned(answer):
 
 exercise(
     "backward-of-a-view",
-    "The gradient of a tensor, from the gradient of what lies at one index of it.",
+    "The gradient of a tensor, from the gradient of its slice at one index.",
     solution=First,
     probes={
         "what backward returns": _returned,
