@@ -81,7 +81,7 @@ def _checked(node: Any, name: str, saved: Tensor | Packed, version: int) -> Tens
 
 
 def _came_from_a_node(node: Any, name: str) -> bool:
-    """Whether what a node saved under that name had a grad_fn at the time."""
+    """Return True if what a node saved under that name had a grad_fn at the time."""
     if name not in node.op.tensors:
         return False
     parent, _ = node.edges()[node.op.tensors.index(name)]
@@ -144,7 +144,7 @@ class OpNode(Node):
     __call__ = run_by_hand
 
     def is_freed(self) -> bool:
-        """Whether an earlier backward freed what the next one has to read."""
+        """Return True if an earlier backward pass freed what the next one must read."""
         return any([getattr(self, f"saved_{name}") is FREED for name in self.saved_names])
 
     def check_saved(self) -> None:
@@ -180,7 +180,7 @@ class Node1(OpNode):
     arity = 1
 
     def edges(self) -> tuple[tuple[Node | None, int], ...]:
-        """Where the input's gradient goes."""
+        """Return where the input's gradient goes."""
         return ((self.next0, self.nr0),)
 
     def leads_to(self) -> tuple[Node | None, ...]:
@@ -195,7 +195,7 @@ class Node2(OpNode):
     arity = 2
 
     def edges(self) -> tuple[tuple[Node | None, int], ...]:
-        """Where each input's gradient goes."""
+        """Return where each input's gradient goes."""
         return ((self.next0, self.nr0), (self.next1, self.nr1))
 
     def leads_to(self) -> tuple[Node | None, ...]:
@@ -210,7 +210,7 @@ class Node3(OpNode):
     arity = 3
 
     def edges(self) -> tuple[tuple[Node | None, int], ...]:
-        """Where each input's gradient goes."""
+        """Return where each input's gradient goes."""
         return ((self.next0, self.nr0), (self.next1, self.nr1), (self.next2, self.nr2))
 
     def leads_to(self) -> tuple[Node | None, ...]:
@@ -225,7 +225,7 @@ class NodeN(OpNode):
     arity = -1
 
     def edges(self) -> tuple[tuple[Node | None, int], ...]:
-        """Where each input's gradient goes."""
+        """Return where each input's gradient goes."""
         return self.parents
 
 

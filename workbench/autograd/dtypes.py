@@ -27,7 +27,7 @@ class dtype:
 
     @property
     def is_signed(self) -> bool:
-        """Whether its numbers can be negative."""
+        """True if its numbers can be negative."""
         return self.np.kind in "fi"
 
     @property

@@ -27,7 +27,7 @@ Roots = list[tuple[Node, int]]
 
 
 def count_uses(roots: Roots) -> dict[Node, int]:
-    """How many edges lead to each node that can be reached from the roots."""
+    """Return the number of edges to each node within reach of the roots."""
     uses: dict[Node, int] = {}
     stack: list[Node] = []
     for node, _ in roots:
@@ -121,7 +121,7 @@ NOTHING = object()  # what a node gives that did not run, or that is a leaf's
 
 
 def carries_tensors(create_graph: bool) -> bool:
-    """Whether gradients go through the graph as tensors: where it is recorded, or a transform looks at them."""
+    """Return True if gradients are tensors with a graph: when it is recorded, or when a transform needs them."""
     return create_graph or bool(local.modes.levels) or local.modes.dual is not None
 
 
@@ -232,7 +232,7 @@ class GraphTask:
     def _add(self, node: Node, nr: int, grad: Any) -> None:
         """Add a gradient to those waiting at a node.
 
-        A sum is a new array; at a leaf it is written over the first gradient, as in PyTorch, if nobody else has that.
+        A sum is a new array. At a leaf it overwrites the first gradient, as in PyTorch, if nothing else refers to that.
         """
         have = None if node.arity or self.tensors else self._buffers.get(node)
         if have is None or grad is None or count(have) > HELD_ONCE:
@@ -272,9 +272,9 @@ class GraphTask:
             modes.depth = depth
 
     def _run_in_thread(self, modes: Modes, limit: int) -> bool | None:
-        """Run on a fresh stack: a backward inside a backward, many times over, must not end in a RecursionError.
+        """Run on a fresh stack, so that deeply nested backward passes don't end in a RecursionError.
 
-        None where no thread can start, as in a browser: then nothing has run.
+        Return None if no thread can start, as in a browser; nothing has run then.
         """
         results: list[bool] = []
         failures: list[BaseException] = []
@@ -470,7 +470,7 @@ class GraphTask:
         return self._waiting if self._needed is None else self._needed
 
     def will_run(self, node: Node) -> bool:
-        """Whether a gradient will reach this node (PyTorch forgets a lone root); RuntimeError for a captured leaf."""
+        """Return True if a gradient will reach this node, but not for a lone root; RuntimeError for a captured leaf."""
         if len(self.roots) == 1 and node is self.roots[0][0]:
             return False
         if node in self._captures and not node.arity:
@@ -481,7 +481,7 @@ class GraphTask:
         return node in self._waiting and node in self.needed()
 
     def _receive(self, node: Node, extra: Extra | None, grad: Any) -> tuple[bool, Any]:
-        """Whether the node is to run, and the gradient as hooks leave it."""
+        """Return whether the node should run, and the gradient after hooks."""
         wanted = node in self._captures
         runs = not wanted and (self._needed is None or node in self._needed)
         if wanted and self._continues(node):  # PyTorch then takes the gradient before the tensor's hooks
@@ -503,6 +503,6 @@ class GraphTask:
                 emit(("captured", self, node, nr, taken))
 
     def _continues(self, node: Node) -> bool:
-        """Whether a captured node has to run as well, because the way to another target leads through it."""
+        """Return True if a captured node must run too, because the path to another target goes through it."""
         needed = self.needed()
         return any(parent in needed for parent, _ in node.edges() if parent is not None)

@@ -112,7 +112,7 @@ class BackwardCFunction(Node, FunctionCtx):
         return f"<torch.autograd.function.{type(self).__name__} object at 0x{id(self):x}>"
 
     def edges(self) -> tuple[tuple[Node | None, int], ...]:
-        """Where the gradient of each tensor argument goes."""
+        """Return where the gradient of each tensor argument goes."""
         if self.arity == 1:
             return ((self.next0, self.nr0),)
         return self._parents

@@ -13,10 +13,10 @@ from .views import forbidden, rebase
 
 
 def gradients_of(ctx: Any, returned: Any) -> Any:
-    """One gradient per tensor argument, in its shape and dtype; RuntimeError where number, kind or shape are wrong.
+    """Return one gradient per tensor argument, in its shape and dtype: a list, or for one argument the gradient.
 
-    Alone if forward had one tensor argument, else a list. That of an argument which does not require grad stays as
-    returned: hooks on the node see it.
+    The gradient of an argument that doesn't require grad stays as returned, because hooks on the node see it.
+    RuntimeError if number, kind or shape is wrong.
     """
     inputs = ctx._inputs
     if type(returned) is Tensor and len(inputs) == 2:  # one argument, one gradient, and it fits: the common case

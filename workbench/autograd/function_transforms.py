@@ -84,7 +84,7 @@ def _node_class(cls: Any) -> Any:
 
 
 def _is_at(a: Any, level: Level | None) -> bool:
-    """Whether an argument is a tensor that this level looks into."""
+    """Return True if an argument is a tensor of this level."""
     return isinstance(a, Tensor) and (level is None or (type(a) is Lifted and a._level is level))
 
 
@@ -141,7 +141,7 @@ def _push(
 
 
 def _check_tangents(found: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
-    """RuntimeError unless jvp returned a tensor, or None, for each output."""
+    """Raise RuntimeError unless jvp returned a tensor, or None, for each output."""
     for nr, t in enumerate(found):
         if t is not None and not isinstance(t, Tensor):
             raise RuntimeError(f"expected Variable or None (got {type(t).__name__}) for grad output {nr}.")
@@ -155,7 +155,7 @@ def _check_tangents(found: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
 def _check_written(
     out: Tensor, t: Tensor | None, args: tuple[Any, ...], tangents: list[Any], versions: list[Any]
 ) -> None:
-    """RuntimeError where forward wrote an input in place, but jvp did not so write its tangent."""
+    """Raise RuntimeError if forward wrote an input in place, but jvp didn't write its tangent the same way."""
     position = next((i for i, d in enumerate(args) if d is out), None)
     if position is None:
         raise RuntimeError(
@@ -213,7 +213,7 @@ def _zeros(ctx: Any, a: Any, level: Level | None) -> Tensor | None:
 
 
 def _check_view(out: Tensor, t: Tensor, args: tuple[Any, ...], given: list[Any]) -> None:
-    """RuntimeError where a view's tangent is no view of the tangent of what it is a view of."""
+    """Raise RuntimeError if a view's tangent isn't a view of the tangent of the view's base."""
     if not t._is_view():
         raise RuntimeError(
             "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
@@ -231,14 +231,14 @@ def _same_base(view: Tensor, t: Tensor) -> bool:
 
 
 class VmapInfo(NamedTuple):
-    """What a Function's `vmap` is told of the batch."""
+    """Describe the batch to a Function's `vmap`."""
 
     batch_size: int
     randomness: str
 
 
 def _batch(cls: Any, args: tuple[Any, ...], level: Level, kwargs: dict[str, Any]) -> Any:
-    """Apply a Function for a whole batch; of what is given by name alone, only a user's rule is told."""
+    """Apply a Function to a whole batch; only a user's rule receives keyword arguments' batch dimensions."""
     if any([isinstance(leaf, Tensor) for leaf in tree_flatten(kwargs)[0]]):
         raise NotImplementedError(
             "Run vmap on autograd.Function with kwarg-only Tensor args. Please do not pass "
@@ -344,7 +344,7 @@ class _Ctx:
 
 
 def _dims(things: Any, level: Level) -> Any:
-    """Which dimension of each is the batch; None for what has none."""
+    """Return the number of each tensor's batch dimension; None for what has no batch."""
     return tree_map(lambda t: (t._given[1] if t._given else 0) if _is_at(t, level) else None, things)
 
 

@@ -35,11 +35,11 @@ class Level:
 
     @property
     def own(self) -> bool:
-        """Whether autograd itself runs it, not the user."""
+        """True if autograd itself runs it, not the user."""
         return self.randomness == AUTOGRAD
 
     def check_data(self, *tensors: Tensor) -> None:
-        """RuntimeError where one of the tensors that shall share memory is lifted, and so has none of its own."""
+        """Raise RuntimeError if a tensor that should share memory is lifted, and so has no memory of its own."""
         for t in tensors:
             level = level_of(t)
             if level is not None:
@@ -54,10 +54,10 @@ Given = tuple[Tensor | None, int] | None
 
 
 class Lifted(Tensor):
-    """A tensor as one level sees it; its array tells shape and dtype there (of a batched one: the first sample's).
+    """Show a tensor as one level sees it; its array has the shape and dtype there (in a batch, the first sample's).
 
-    A batch lies in front in its value, whatever dimension the user's was: that one is told by `_given`, with the
-    tensor as it was given, if it was; None where it was in front already.
+    Its value has the batch in front, whichever dimension the user chose. `_given` holds that dimension, with the tensor
+    as it was given, if it was; it is None if the batch was in front already.
     """
 
     __slots__ = ("_value", "_level", "_given")
@@ -65,7 +65,7 @@ class Lifted(Tensor):
 
     @property
     def data(self) -> Tensor:
-        """The same memory as a tensor without history at this level; RuntimeError for a batch."""
+        """Return the same memory as a tensor without history at this level; RuntimeError for a batch."""
         if self._level.kind == "vmap":
             raise RuntimeError("accessing `data` under vmap transform is not allowed")
         return self._again()
@@ -140,14 +140,14 @@ def at(t: Tensor, level: Level | None) -> Tensor:
 
 
 def elements(t: Tensor) -> np.ndarray:
-    """All elements that a tensor stands for: those of every sample."""
+    """Return all elements of a tensor: those of every sample."""
     while type(t) is Lifted:
         t = t._value
     return t._array
 
 
 def same_level(a: Tensor, t: Tensor) -> bool:
-    """Whether two tensors were lifted to the same level, or neither was."""
+    """Return True if two tensors were lifted to the same level, or neither was."""
     if type(a) is Lifted and type(t) is Lifted:
         return a._level is t._level
     return type(a) is not Lifted is not type(t)
@@ -310,7 +310,7 @@ class below:
 
 
 def is_batched(t: Tensor) -> str | None:
-    """Whether a tensor stands for a whole batch, at any level, and what this says of random numbers."""
+    """Return True if a tensor contains a whole batch, at any level, and how that level treats random numbers."""
     while type(t) is Lifted:
         if t._level.kind == "vmap":
             return t._level.randomness

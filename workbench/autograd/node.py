@@ -135,7 +135,7 @@ class Extra:
 
 
 class Scoped(Extra):
-    """A scope, or what is asked for a life: a backward runs such a node as one that has nothing rare about it."""
+    """Hold a node's scope, or its `life` object: a backward pass runs such a node as an ordinary one."""
 
 
 def in_scope() -> Scoped | None:
@@ -209,7 +209,7 @@ class Node:
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """The edges, one for each tensor input."""
+        """Return the edges, one for each tensor input."""
         return self.edges()
 
     def life(self) -> object:
@@ -254,7 +254,7 @@ class Node:
 def run_by_hand(node: Node, *grads: Tensor | None, **named: Any) -> Tensor | tuple[Tensor | None, ...] | None:
     """Return the gradients of a built-in node's inputs, or of one input, from the gradients of its outputs.
 
-    Inside a backward that was asked for some gradients alone, PyTorch computes only those here too.
+    Inside a backward pass for certain inputs, PyTorch computes only those here too.
     """
     if named:
         raise TypeError("keyword arguments are not supported")
@@ -384,9 +384,9 @@ def target_of(t: Tensor) -> Node:
 
 @tensor_method("_keep_dtype")
 def keep_dtype(t: Tensor) -> None:
-    """Let gradients of what was computed from `t` come in the dtype that it has, whatever its data will be.
+    """Keep the dtype that gradients of results computed from `t` have, whatever dtype its data gets.
 
-    PyTorch's nodes know the dtypes of what they made; here the node is told when another dtype takes its place.
+    PyTorch's nodes know the dtypes of their results; here the node stores the dtype when another one replaces it.
     """
     node = t.grad_fn
     if node is None:

@@ -1,10 +1,11 @@
-"""Taking one step of a backward back: a snapshot of what the step is about to change, and putting that back.
+"""Undo one step of a backward pass: take a snapshot of what the step is about to change, and restore it.
 
-A step changes little: the queue, the gradients waiting at the node and its inputs, what the node has saved, one leaf's
-`.grad`. So a snapshot holds references to these alone, and going back k steps restores k snapshots. Values are copied
-only where somebody may write over them: a `.grad` that is added to in place, a gradient that user code gets to see.
+A step changes little: the queue, the gradients waiting at the node and its inputs, the node's saved tensors, one leaf's
+`.grad`. So a snapshot only holds references to these, and going back k steps restores k snapshots. Values are copied
+only if they may be overwritten: a `.grad` that is added to in place, or a gradient that user code can access.
 
-A backward that user code runs inside the step (a hook, reentrant checkpointing) is told of by events, node by node.
+A backward pass that user code runs inside the step (a hook, reentrant checkpointing) is reported by events, node by
+node.
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ class Snapshot:
             self._attributes += [(node, f"saved_{name}", getattr(node, f"saved_{name}")) for name in node.saved_names]
 
     def hear(self, event: Event) -> None:
-        """Note what a backward inside the step is about to change; a listener for as long as the step runs."""
+        """Note what a backward pass inside the step is about to change; a listener while the step runs."""
         if event[0] == "backward" and self._is_around(local.modes.task):
             for node in event[1]._waiting:
                 self._retained(node)
@@ -148,7 +149,7 @@ class Snapshot:
 
 
 def kinds_of_hooks(node: Node) -> list[str]:
-    """Which kinds of hooks run when a gradient arrives at a node, in words."""
+    """Return the kinds of hooks that run when a gradient arrives at a node, in words."""
     extra = node.extra
     found = [] if extra is None else [("tensor hook", any((extra.tensor_hooks or {}).values()))]
     found += [] if extra is None else [("pre-hook", extra.pre_hooks), ("post-hook", extra.post_hooks)]
@@ -158,11 +159,11 @@ def kinds_of_hooks(node: Node) -> list[str]:
 
 
 def runs_user_code(node: Node) -> bool:
-    """Whether running a node shows its gradient to code of the user's, which may write into it."""
+    """Return True if running a node passes its gradient to user code, which may write to it."""
     inner = node.fn if type(node) is CopySlices else node
     return isinstance(inner, BackwardCFunction) or bool(kinds_of_hooks(node))
 
 
 def place_of(tensor: Tensor) -> tuple[Node | None, int]:
-    """Where a tensor's gradient arrives: the node, and which output of it; (None, 0) where it needs none."""
+    """Return where a tensor's gradient arrives: the node, and the number of its output; (None, 0) if it needs none."""
     return (edge_of(tensor), tensor._nr) if tensor.requires_grad else (None, 0)

@@ -67,7 +67,7 @@ class Modes:
 
     @property
     def dual(self) -> Any:
-        """The open level of forward-mode differentiation, where this thread looks at it."""
+        """Return the open level of forward-mode differentiation, if this thread uses it."""
         return None if self.paused else dual
 
     def copy(self) -> Modes:

@@ -239,7 +239,7 @@ class Tensor(Facts, metaclass=TensorKind):
 
     @property
     def requires_grad(self) -> bool:
-        """Whether backward computes a gradient for this tensor; it can be set on leaves only."""
+        """True if backward computes a gradient for this tensor; it can be set on leaves only."""
         if not self._rg and self._meta is not None and self._meta.base is not None:
             return self._meta.base.requires_grad
         return self._rg

@@ -34,7 +34,7 @@ def layout_of(base: np.ndarray) -> Geometry:
 
 
 def geometry_of(view: np.ndarray, base: np.ndarray) -> Geometry:
-    """How a view lies in its base's memory."""
+    """Return the geometry of a view in its base's memory."""
     offset = view.__array_interface__["data"][0] - base.__array_interface__["data"][0]
     return view.shape, view.strides, offset
 
@@ -57,12 +57,12 @@ def _lying(memory: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...],
 
 
 def _reach(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
-    """How many bytes the last element lies behind the first."""
+    """Return the distance in bytes from the first element to the last."""
     return sum([(n - 1) * s for n, s in zip(shape, strides, strict=True)])
 
 
 def reach(array: np.ndarray) -> int:
-    """How many bytes lie from an array's first element to the end of its last."""
+    """Return the number of bytes from an array's first element to the end of its last."""
     return _reach(array.shape, array.strides) + array.itemsize if array.size else 0
 
 
@@ -96,7 +96,7 @@ def scatter_strided(grad: np.ndarray, geometry: Geometry, layout: Geometry) -> n
 
 
 def overlaps(shape: Shape, strides: Shape) -> bool:
-    """Whether a step along one dimension may lead to an element that others lead to."""
+    """Return True if a step along one dimension may reach an element that others reach too."""
     reach, found = 0, False
     for step, n in sorted([(abs(s), n) for n, s in zip(shape, strides, strict=True) if n > 1]):
         found, reach = found or step <= reach, reach + step * (n - 1)
@@ -111,7 +111,7 @@ def gather_strided(array: np.ndarray, geometry: Geometry, layout: Geometry) -> n
 
 
 def check_distinct(shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
-    """RuntimeError where elements to be written are one and the same."""
+    """Raise RuntimeError if elements to be written share memory."""
     if 0 in strides and 0 not in shape and any([n > 1 and not s for n, s in zip(shape, strides, strict=True)]):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a "
@@ -145,12 +145,12 @@ class CopySlices(Node):
 
     @property
     def built_in(self) -> bool:
-        """Whether no code of the user's runs in it."""
+        """True if it runs no user code."""
         return self.fn is not None and self.fn.built_in
 
     @property
     def saved_names(self) -> tuple[str, ...]:
-        """What the write's node saved."""
+        """Return the names of what the write's node saved."""
         return () if self.fn is None else self.fn.saved_names
 
     def saved_items(self) -> list[tuple[str, Any, int]]:
@@ -163,7 +163,7 @@ class CopySlices(Node):
         return fn is not None and fn.release()
 
     def is_freed(self) -> bool:
-        """Whether the write's node has been dropped."""
+        """Return True if the write's node has been dropped."""
         return self.fn is None
 
     def vjp(self, grad: Any, needed: Container[Node] | None = None) -> list[Any]:
@@ -191,7 +191,7 @@ class CopySlices(Node):
         return [rest + first.strided_scatter(self.geometry, self.layout), *others]
 
     def _leads_on(self, needed: Container[Node] | None) -> bool:
-        """Whether the gradient of the base as it was is wanted."""
+        """Return True if the gradient of the base before the write is wanted."""
         before = self.parents[0][0]
         return before is not None and (needed is None or before in needed)
 
@@ -229,7 +229,7 @@ def own_fn(node: Node, version: int) -> Node:
 
 
 def history_of_result(node: Node, nr: int, array: np.ndarray) -> tuple[Node, int]:
-    """Where the gradient of a node's own output goes: to the node, or to the base if it was written through a view."""
+    """Return where the gradient of a node's own output goes: to the node, or to the base if a view was written."""
     slices = None if node.extra is None or node.extra.slices is None else node.extra.slices()
     if slices is None:
         return node, nr
@@ -290,7 +290,7 @@ def forbidden(t: Tensor, what: str) -> RuntimeError:
 
 
 def check_write(t: Tensor) -> None:
-    """RuntimeError where a recorded write into `t` would be lost to the gradient, or spoil another's."""
+    """Raise RuntimeError if a recorded write to `t` would lose its gradient, or break another tensor's."""
     meta = t._meta
     base = None if meta is None else meta.base
     if meta is not None and base is not None:

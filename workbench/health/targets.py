@@ -49,7 +49,7 @@ def target_trained(run: TrainingRun) -> Iterator[Finding]:
 
 
 def _copies(run: TrainingRun) -> _Pairs:
-    """Of each copy and its original, by their names, the parameters: all of the copy's have one of the same numbers."""
+    """Return the parameters of each copy and its original, by name: all of the copy's equal one of the original's."""
     found: _Pairs = {}
     left: set[str] = set()
     for target in run.trained:
@@ -65,7 +65,7 @@ def _copies(run: TrainingRun) -> _Pairs:
 
 
 def _is_drawn(parameter: TrainedParameter) -> bool:
-    """Whether it doesn't have one number everywhere, as biases do that begin at zero."""
+    """Return True unless it has one number everywhere, as biases do that begin at zero."""
     return parameter.seen.value.min != parameter.seen.value.max
 
 
@@ -79,6 +79,6 @@ def _split(parameter: TrainedParameter) -> tuple[str, str]:
 
 
 def _is_like(one: TrainedParameter, target: TrainedParameter, rest: str) -> bool:
-    """Whether it has the same place in its model as a target's, and the same numbers at first."""
+    """Return True if it has the same place in its model as a target's, and the same initial numbers."""
     name = one.seen.name or ""
     return name.endswith(f".{rest}") and not _split(one)[0] and is_same(one.seen.value, target.seen.value)

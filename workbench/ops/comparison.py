@@ -417,7 +417,7 @@ _isclose = define("isclose", "isclose(Tensor self, Tensor other, rtol, atol, equ
 
 
 def _refuse_batches(sentence: str, *tensors: Tensor) -> None:
-    """RuntimeError where the answer would be one for each sample, which Python cannot have."""
+    """Raise RuntimeError in a batch, where the answer would be one for each sample, which Python can't have."""
     if builtins.any(is_batched(t) is not None for t in tensors):
         raise RuntimeError(sentence)
 

@@ -623,7 +623,7 @@ class _Column:
         self.width = max([len(self.notation.format(v)) for v in measured.ravel().tolist()], default=1)
 
     def text(self, value: Any) -> str:
-        """One number, filled up from the left."""
+        """Return one number, padded on the left."""
         plain = isinstance(value, float) and not math.isfinite(value)
         return (str(value) if plain else self.notation.format(value)).rjust(self.width)
 

@@ -1,8 +1,8 @@
-"""Convolution: kernels moved over images, of one, two or three dimensions, and the transpose of that.
+"""Compute convolutions: kernels moved over images with one, two or three dimensions, and their transpose.
 
-Windows are laid out as columns by strides; then it is one matrix product. The convolution and the gradients of its two
-factors are three faces of one trilinear form, so each one's derivative is told by the other two. A transposed
-convolution is the face that makes the input's gradient: input and output change their places.
+Strides lay out windows as columns; then the convolution is one matrix product. The convolution and the gradients of its
+two factors are three views of one trilinear form, so the derivative of each is given by the other two. A transposed
+convolution is the one that computes the input's gradient, with input and output exchanged.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _to_input(
     output_padding: Ints,
     groups: int,
 ) -> np.ndarray:
-    """Each place's column put back where it was seen; where windows overlap they add up."""
+    """Return images with each column added where it was read; overlapping windows add up."""
     if transposed:
         return _convolved(grad, weight, None, stride, padding, dilation, False, output_padding, groups)
     kernel, places = weight.shape[2:], grad.shape[2:]
@@ -117,7 +117,7 @@ def _to_input(
 
 
 def put_together(columns: np.ndarray, shape: Ints, stride: Ints, padding: Ints, dilation: Ints) -> np.ndarray:
-    """Images of a shape from columns (images, channels, *kernel, *places); where windows overlap they add up."""
+    """Return images of a shape from columns (images, channels, *kernel, *places); overlapping windows add up."""
     dims = len(shape) - 2
     kernel, places = columns.shape[2 : 2 + dims], columns.shape[2 + dims :]
     padded = np.zeros(shape[:2] + tuple([n + 2 * p for n, p in zip(shape[2:], padding, strict=True)]), columns.dtype)
@@ -134,7 +134,7 @@ def put_together(columns: np.ndarray, shape: Ints, stride: Ints, padding: Ints, 
 
 @lru_cache(100)
 def _seen(kernel: Ints, places: Ints, stride: Ints, dilation: Ints) -> list[tuple[Any, Any]]:
-    """For each element of the kernel where it is in columns, and what it sees of the padded image."""
+    """Return each kernel element's position in the columns, and the part of the padded image that it reads."""
     return [
         (
             (slice(None), slice(None), *at),
@@ -213,7 +213,7 @@ define(
 
 
 def _each(name: str, value: Any, dims: int = 2) -> Ints:
-    """One number for all dimensions, or one for each."""
+    """Return one number for all dimensions, or one for each."""
     if isinstance(value, int):
         return (value,) * dims
     each = tuple(value)
@@ -418,7 +418,7 @@ def _check_sizes(
     output_padding: Ints,
     groups: int,
 ) -> None:
-    """RuntimeError where sizes or numbers do not fit: the shapes of image, weight and bias, and how it moves."""
+    """Raise RuntimeError if the shapes of image, weight and bias, or the settings, don't fit."""
     for name, wrong in (
         ("non-positive stride", min(stride) <= 0),
         ("negative padding", min(padding) < 0),
@@ -465,7 +465,7 @@ def _check_sizes(
 
 
 def _check_enlarged(a: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, output_padding: Ints) -> None:
-    """RuntimeError where a transposed convolution has no such output."""
+    """Raise RuntimeError if a transposed convolution has no such output."""
     if any(more >= max(s, d) for more, s, d in zip(output_padding, stride, dilation, strict=True)):
         wide = [("output_padding", output_padding, 0), ("stride", stride, 1), ("dilation", dilation, 1)]
         sides = ("depth", "height", "width")[-max(len(stride), 2) :]
@@ -486,7 +486,7 @@ def _check_enlarged(a: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation
 
 
 def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None, transposed: bool) -> None:
-    """RuntimeError where the dtypes are not one."""
+    """Raise RuntimeError if the dtypes differ."""
     a, w = input._array, weight._array
     if bias is not None and bias._array.dtype is not a.dtype:
         got, other = input.dtype.c_name, bias.dtype.c_name

@@ -86,7 +86,7 @@ def tensor(data: Any, *, dtype: Dtype | None = None, requires_grad: bool = False
 
 
 def _array_of(data: Any) -> tuple[np.ndarray, Dtype]:
-    """Numbers and nested lists of numbers as an array that has lost nothing, and the dtype in which they meet."""
+    """Return numbers and nested lists as an array without loss, and their common dtype."""
     if isinstance(data, str):
         raise TypeError("new(): invalid data type 'str'")
     shape, first = [], data
@@ -428,7 +428,7 @@ def rand(
 
 
 def dropout_mask(shape: tuple[int, ...], p: float, kind: np.dtype) -> Tensor:
-    """For each element 1 / p with probability p, else 0: what dropout multiplies by."""
+    """Return a mask for dropout to multiply by: 1 / p with probability p, else 0."""
     return drawn(lambda batch: (generator().random((*batch, *shape)) < p).astype(kind) / p, kind, False)
 
 

@@ -140,5 +140,5 @@ def fold(
 
 
 def _check_kernel(kernel: str, t: Tensor) -> None:
-    """NotImplementedError for integers; masks may be told by columns too."""
+    """Raise NotImplementedError for integers, but not for masks."""
     only_floats(kernel, but="b")((t,))

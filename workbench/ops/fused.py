@@ -54,7 +54,7 @@ _addcdiv = define(
 
 
 def _lerp_of(a: np.ndarray, b: np.ndarray, weight: Any) -> np.ndarray:
-    """From the nearer end, so that a weight of 1 gives just the other."""
+    """Interpolate from the nearer end, so that a weight of 1 gives exactly the other."""
     if a.dtype.kind != "f":
         kernel = "lerp_kernel_tensor" if isinstance(weight, np.ndarray) else "lerp_kernel_scalar"
         raise NotImplementedError(errors.NO_KERNEL.format(kernel, dtypes.of(a).word))
@@ -90,7 +90,7 @@ def _three(name: str, *tensors: tuple[str, Any]) -> None:
 
 
 def _value_first(given: tuple[Any, ...], named: Any) -> tuple[Any, Any, Any]:
-    """Both tensors and the value, given by position with the value first, as old programs do; it warns."""
+    """Return both tensors and the value, given by position with the value first, as in old programs; warn about it."""
     owner, called = checks.called_as()
     number = checks.one_number(given[0])
     if len(given) != 3 or named != 1 or number is None:

@@ -44,7 +44,7 @@ def _outside(index: Tensor, size: int) -> int | None:
 
 
 def check_places(function: str, t: Tensor, dim: int, index: Tensor, src: Tensor | None = None) -> int:
-    """For gather and scatter: the dimension counted from the front, where indices name elements and all sizes fit."""
+    """Check the arguments of gather and scatter; return the dimension, counted from the front."""
     check_tensor(function, "index", 2, index)
     shape, places = t._array.shape or (1,), index._array.shape or (1,)
     dim = dim_index(dim, len(shape))
@@ -89,7 +89,7 @@ def _check_sizes(function: str, t: Tensor, dim: int, index: Tensor, src: Tensor 
 
 
 def check_selected(t: Tensor, dim: int, index: Tensor) -> int:
-    """For index_select: the dimension counted from the front, where a vector of indices names slices."""
+    """Check the arguments of index_select; return the dimension, counted from the front."""
     check_tensor("index_select", "index", 2, index)
     a = t._array
     dim = dim_index(dim, a.ndim)
@@ -113,7 +113,7 @@ def check_selected(t: Tensor, dim: int, index: Tensor) -> int:
 
 
 def check_added(t: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> tuple[int, Tensor, Tensor, Any]:
-    """For index_add: its arguments, where every slice of `source` has one index and fits what it is added to."""
+    """Check the arguments of index_add: each slice of `source` needs one index and must fit its destination."""
     for position, (argument, given) in enumerate((("index", index), ("source", source))):
         check_tensor("index_add", argument, position + 2, given)
     alpha = number_of("index_add", "alpha", None, alpha)
@@ -154,13 +154,13 @@ def check_added(t: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) 
 
 
 def check_mask(mask: Tensor) -> None:
-    """RuntimeError for what is no mask."""
+    """Raise RuntimeError for anything but a mask."""
     if mask._array.dtype.kind != "b":
         raise RuntimeError(errors.ONLY_MASKS.format("masked_fill_", word(mask.dtype)))
 
 
 def check_put(function: str, indices: Any, values: Any) -> None:
-    """TypeError unless values go where several tensors say."""
+    """Raise TypeError unless values go where several tensors say."""
     if not isinstance(indices, (tuple, list)):
         raise TypeError(wrong(function, "indices", 1, f"tuple of Tensors, not {kind_of(indices)}"))
     for i, each in enumerate(indices):
@@ -221,7 +221,7 @@ def check_lookup(shape: Shape, places: tuple[Any, ...], values: Any = None) -> N
 
 
 def _check_values(places: tuple[Any, ...], sizes: list[int], given: Shape) -> None:
-    """RuntimeError where values of a shape do not fit what is found at `places`."""
+    """Raise RuntimeError if values of a shape don't fit the elements at `places`."""
     first = [
         np.zeros_like(each) if isinstance(each, np.ndarray) and each.dtype.kind == "i" else each for each in places
     ]

@@ -485,7 +485,7 @@ def _draw(
 
 
 def _check_kernel(t: Tensor, kernel: str, refused: str = "bui") -> None:
-    """NotImplementedError for a tensor whose kind of numbers has no such draw."""
+    """Raise NotImplementedError for a dtype that this draw doesn't support."""
     if t._array.dtype.kind in refused:
         raise NotImplementedError(errors.NO_KERNEL.format(kernel, t.dtype.word))
 
@@ -592,7 +592,7 @@ def bernoulli_(self: Tensor, p: float | Tensor = 0.5, *, generator: Any = None) 
 
 
 def check_chances(p: Tensor) -> None:
-    """RuntimeError unless all are probabilities."""
+    """Raise RuntimeError unless all are probabilities."""
     if not ((p._array >= 0) & (p._array <= 1)).all():
         raise RuntimeError(
             "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  If "
@@ -653,7 +653,7 @@ def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 
 
 def _put_one(before: Tensor, indices: tuple[Tensor | None, ...], value: Tensor) -> Tensor:
-    """One number put where a mask says."""
+    """Write one number where a mask is True."""
     return put(before, indices, value, False)
 
 

@@ -134,7 +134,7 @@ in_formulas("smallest", *[lambda shape: (min(shape),)] * 2)
 
 
 def _embedded(a: np.ndarray, offset: int, dim1: int, dim2: int) -> np.ndarray:
-    """Matrices in two dimensions with the last dimension on a diagonal."""
+    """Return matrices in two dimensions with the last dimension on a diagonal."""
     side = a.shape[-1] + abs(offset)
     shape = list(a.shape[:-1])
     for dim in sorted((dim1, dim2)):
@@ -348,7 +348,7 @@ in_formulas(
 
 
 def _in_kinds(grads: list[Any], kinds: tuple[dtypes.dtype, ...] | None, to: Callable[..., Any]) -> list[Any]:
-    """Each gradient in its tensor's dtype; that of integers, which only a hook sees, as it arrived."""
+    """Return each gradient in its tensor's dtype; that of integers, which only a hook sees, stays as it arrived."""
     if kinds is None:
         return grads
     return [to(g, kind) if kind.is_floating_point else g for g, kind in zip(grads, kinds, strict=True)]

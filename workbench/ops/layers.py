@@ -143,7 +143,7 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
 
 
 def _added_rows(grad: np.ndarray, indices: np.ndarray, num_weights: int, padding_idx: int | None) -> np.ndarray:
-    """Each row added where it was taken from, but for those that were taken as padding."""
+    """Return each row added where it was taken from, except for padding."""
     out = np.zeros((num_weights, grad.shape[-1]), grad.dtype)
     np.add.at(out, indices.reshape(-1), grad.reshape(indices.size, grad.shape[-1]))
     if padding_idx is not None:
@@ -256,7 +256,7 @@ def additive(mask: Tensor, dtype: dtypes.dtype) -> Tensor:
 
 
 def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None, scale: float | None = None) -> Tensor:
-    """For each query positive numbers that sum to one, a number a key."""
+    """Return positive weights for each query, one per key, that sum to one."""
     scores = query @ key.transpose(-2, -1) * (1 / math.sqrt(query.size(-1)) if scale is None else scale)
     return softmax(scores if mask is None else scores + mask, -1)
 

@@ -195,9 +195,9 @@ def _addmm_of(a: np.ndarray, mat1: np.ndarray, mat2: np.ndarray, beta: float, al
 
 
 def added_to(a: np.ndarray, product: np.ndarray, beta: float, alpha: float, reads: bool = False) -> np.ndarray:
-    """beta * a + alpha * product; what is times 0 is not read, so that its nan is not either.
+    """Return beta * a + alpha * product; a factor of 0 skips its operand, and so that operand's nan.
 
-    But where it `reads`, a product times 0 has its nan, as in those of PyTorch's kernels that call no BLAS.
+    If `reads`, a product times 0 keeps its nan, as in those PyTorch kernels that don't call BLAS.
     """
     scaled = product if alpha == 1 else alpha * product if alpha or reads else np.zeros_like(product)
     return scaled + (a if beta == 1 else beta * a) if beta else scaled + np.zeros_like(a)
@@ -224,7 +224,7 @@ _addmm = define(
 
 
 def _check_addmm(input: Tensor, mat1: Tensor, mat2: Tensor) -> None:
-    """RuntimeError for what is no matrix, and for shapes or dtypes that do not fit."""
+    """Raise RuntimeError for anything but matrices, and for shapes or dtypes that don't fit."""
     for name, t in (("mat1", mat1), ("mat2", mat2)):
         if t._array.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {t._array.ndim}-D tensor")
@@ -321,9 +321,9 @@ Alignment = tuple[Diagonals, int, Shape]
 
 @lru_cache(500)
 def _plan(equation: str, shapes: tuple[Shape, ...]) -> tuple[int, list[Alignment]]:
-    """How many dimensions the result has, and how operands of these shapes get all dimensions in one common order.
+    """Return the result's number of dimensions, and how to bring operands of these shapes into one common order.
 
-    The result's dimensions come first in it. RuntimeError where the equation or the shapes are wrong.
+    The result's dimensions come first in it. RuntimeError if the equation or a shape is wrong.
     """
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
@@ -415,7 +415,7 @@ def _written_out(labels: list[str], covered: int, hidden: int) -> list[Label]:
 
 
 def _alignment(shape: Shape, labels: list[Label], order: list[Label], sizes: dict[Label, int], i: int) -> Alignment:
-    """How an operand gets its dimensions in the common order: diagonals of repeated labels, size 1 for missing ones."""
+    """Return how to bring an operand into the common order: diagonals for repeated labels, size 1 for missing ones."""
     found: dict[Label, int] = {}
     diagonals: Diagonals = []
     left = list(shape)  # the sizes of the dimensions that are left
@@ -460,7 +460,7 @@ def _contracted(operands: list[Tensor], ndim: int) -> Tensor:
 
 @lru_cache(500)
 def _steps(shapes: tuple[Shape, ...], ndim: int) -> list[tuple[Any, Any]]:
-    """For each product of two operands: the dimensions that each sums alone before, and how both sum together."""
+    """Return for each product of two operands: the dimensions that each sums before, and how both sum together."""
     left, *others = shapes
     uses = [sum([shape[d] != 1 for shape in shapes]) for d in range(len(left))]
     steps = []
@@ -490,7 +490,7 @@ Products = tuple[bool, Shape, Shape, Shape, Shape, Shape, Shape]
 
 
 def _products(a: list[int], b: list[int], summed: list[int]) -> Products:
-    """How the product of two shapes, summed over dimensions that both have, is a batch of products of matrices."""
+    """Return how the product of two shapes, summed over shared dimensions, becomes a batch of matrix products."""
     free = [d for d in range(len(a)) if d not in summed]
     both = [d for d in free if a[d] != 1 and b[d] != 1]
     rows = [d for d in free if a[d] != 1 and b[d] == 1]

@@ -217,7 +217,7 @@ def mse_loss(
 
 
 def _alike(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """Both in one shape; a warning where they were not."""
+    """Return both in one shape, with a warning if their shapes differ."""
     a, b = input.size(), target.size()
     if a == b:
         return input, target
@@ -459,7 +459,7 @@ def binary_cross_entropy_with_logits(
 
 
 def _constant(function: str, **weights: Tensor | None) -> None:
-    """RuntimeError for a weight that requires grad."""
+    """Raise RuntimeError for a weight that requires grad."""
     for name, weight in weights.items():
         if weight is not None and weight.requires_grad:
             raise RuntimeError(
@@ -547,7 +547,7 @@ def _check_target(input: Tensor, target: Tensor, weight: Tensor | None, ignore_i
 
 
 def _check_sizes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
-    """ValueError or RuntimeError where targets or weights do not fit the input."""
+    """Raise ValueError or RuntimeError if targets or weights don't fit the input."""
     a, t = input._array, target._array
     if not a.ndim:
         raise ValueError("Expected 1 or more dimensions (got 0)")
@@ -622,7 +622,7 @@ def cross_entropy(
 
 
 def _weighted(logs: Tensor, weight: Tensor | None) -> Tensor:
-    """Each class's numbers times its weight."""
+    """Return each class's numbers times its weight."""
     if weight is None:
         return logs
     return logs * (weight.view(1, -1, *(1,) * (logs.ndim - 2)) if logs.ndim > 1 else weight)

@@ -53,7 +53,7 @@ def _by_columns(forward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _mt(x: Any) -> Any:
-    """Each matrix transposed."""
+    """Return each matrix transposed."""
     return x.swapaxes(-1, -2)
 
 
@@ -68,17 +68,17 @@ def _eye(x: Any) -> Any:
 
 
 def _lower(x: Any, k: int = 0) -> Any:
-    """Each matrix with zeros above a diagonal."""
+    """Return each matrix with zeros above a diagonal."""
     return x * _like(x, np.tri(x.shape[-2], x.shape[-1], k))
 
 
 def _upper(x: Any, k: int = 0) -> Any:
-    """Each matrix with zeros below a diagonal."""
+    """Return each matrix with zeros below a diagonal."""
     return x * _like(x, 1 - np.tri(x.shape[-2], x.shape[-1], k - 1))
 
 
 def _on_diagonal(v: Any) -> Any:
-    """Matrices with these diagonals."""
+    """Return matrices with these diagonals."""
     return v[..., None] * _eye(v)
 
 

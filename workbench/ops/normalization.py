@@ -66,7 +66,7 @@ in_formulas("last_dims", *[lambda x, shape: _last_dims(x.ndim, len(shape))] * 2)
 
 
 def _affine(h: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None) -> np.ndarray:
-    """Return the elements of `h`, which nobody else has, times weight, plus bias."""
+    """Return the elements of `h`, which nothing else refers to, times weight, plus bias."""
     if weight is not None:
         h *= weight
     if bias is not None:
@@ -104,7 +104,7 @@ _layer_norm = define(
 
 
 def _refuse_mixed(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> None:
-    """RuntimeError where the first of the parameters has another dtype than the input."""
+    """Raise RuntimeError if the first of the parameters has another dtype than the input."""
     dtype, given = input.dtype, [t.dtype.word for t in (weight, bias) if t is not None]
     if given and given[0] != dtype.word:
         raise RuntimeError(
@@ -115,7 +115,7 @@ def _refuse_mixed(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> 
 
 
 def _refuse_to_normalize(input: Tensor, shape: Ints, weight: Tensor | None, bias: Tensor | None) -> None:
-    """RuntimeError or NotImplementedError: which of the arguments does not fit."""
+    """Raise RuntimeError or NotImplementedError for the argument that doesn't fit."""
     if not shape:
         raise RuntimeError(
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least "
@@ -214,7 +214,7 @@ _batch_norm = define(
 
 
 def _check_dtypes(input: Tensor, given: list[Tensor]) -> None:
-    """RuntimeError where dtypes differ, unless float32 goes with halves."""
+    """Raise RuntimeError if dtypes differ, except float32 parameters with float16."""
     wide = all([t.dtype.word == "Float" for t in given])
     if input.dtype.word == "Half" and wide:
         return

@@ -145,7 +145,7 @@ def _of_itself(input: Tensor, sizes: Ints, mode: str, value: float | None) -> Te
 
 
 def _check_shape(input: Tensor, sizes: Ints, dims: int, reflect: bool) -> None:
-    """RuntimeError where there is nothing that a border could be made of, or too little."""
+    """Raise RuntimeError if there are too few elements to make a border of."""
     shape, ndim = list(input.shape), input.dim()
     if 0 in shape[ndim - dims - 1 :]:
         raise RuntimeError(

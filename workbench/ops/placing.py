@@ -220,7 +220,7 @@ def masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 
 
 def _check_index(function: str, self: Tensor, index: Tensor) -> None:
-    """For take and put: errors where an index names no element."""
+    """Raise an error in take and put if an index is outside."""
     if index._array.dtype is not INT64:
         raise RuntimeError(f"{function}(): Expected a long tensor for index, but got {index.dtype.word}")
 

@@ -17,13 +17,13 @@ from .resampling import INPUT_DIMENSION, ONE_SIZE, avg_pool2d_op, avg_pool3d_op,
 
 
 def _outputs(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> Ints:
-    """How many windows there are along each dimension; with `ceil_mode` one more that reaches over the far side."""
+    """Return the number of windows along each dimension; with `ceil_mode` one more may reach beyond the far side."""
     facts = zip(size, kernel, stride, padding, dilation, strict=True)
     return tuple([outputs(*each, ceil_mode) for each in facts])
 
 
 def _reach(size: Ints, outputs: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
-    """By how much the last window reaches over the far side, along each dimension."""
+    """Return how far the last window reaches beyond the far side, along each dimension."""
     facts = zip(size, outputs, kernel, stride, padding, dilation, strict=True)
     return tuple(max((o - 1) * s + d * (k - 1) + 1 - n - p, 0) for n, o, k, s, p, d in facts)
 
@@ -56,7 +56,7 @@ def _at(a: np.ndarray, indices: np.ndarray) -> np.ndarray:
 
 
 def _put_back(grad: np.ndarray, indices: np.ndarray, size: Ints) -> np.ndarray:
-    """Each gradient where its element came from; where windows overlap they add up."""
+    """Return each gradient where its element came from; overlapping windows add up."""
     images = grad.reshape(math.prod(grad.shape[:-2]), grad.shape[-2] * grad.shape[-1])
     out = np.zeros((len(images), size[0] * size[1]), grad.dtype)
     np.add.at(out, (np.arange(len(images), dtype=np.int64)[:, None], indices.reshape(images.shape)), images)

@@ -392,7 +392,7 @@ BACKWARDS = slice(None, None, -1)
 
 @lru_cache(100)
 def _from_the_end(size: int) -> np.ndarray:
-    """For each place counted from the end, the one counted from the front."""
+    """Return for each index counted from the end the one counted from the front."""
     return np.arange(size - 1, -1, -1, dtype=np.int64)
 
 
@@ -420,7 +420,7 @@ def sort(self: Tensor, dim: int = -1, descending: bool = False, *, out: Any = No
 
 
 def _last_of(ufunc: np.ufunc) -> Callable[[np.ndarray, int], np.ndarray]:
-    """Where along a dimension the largest (or least) element up to each one is, the last of equal ones; nan is both."""
+    """Return the index of the maximum (or minimum) up to each element, the last of equal ones; nan counts as both."""
 
     def places(a: np.ndarray, dim: int) -> np.ndarray:
         if not a.ndim:
@@ -575,7 +575,7 @@ def _over(shape: tuple[int, ...], dim: Dims) -> tuple[int, ...]:
 
 @lru_cache(1000)
 def _freedom(shape: tuple[int, ...], dim: Dims, correction: float | None) -> float:
-    """Elements reduced to one, less the correction (1 if none is given)."""
+    """Return the number of elements that are reduced to one, minus the correction (1 if none is given)."""
     return math.prod([shape[d] for d in _over(shape, dim)]) - (1 if correction is None else correction)
 
 

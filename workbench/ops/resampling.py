@@ -110,7 +110,7 @@ def _interpolated(
 
 
 def _mixed(size: int, output: int, mode: str, align_corners: bool, scale: float | None, kind: Any) -> Iterator[Row]:
-    """Of which elements each new one is made; `kind` is what PyTorch computes places in."""
+    """Return the elements that each new one is made of; `kind` is the dtype PyTorch computes positions in."""
     step = kind(1 / scale) if scale else kind(size) / kind(output)
     if align_corners:
         step = kind(size - 1) / kind(output - 1) if output > 1 else kind(0)
@@ -245,7 +245,7 @@ RESIZED = {  # by the mode, and the number of dimensions
 
 
 def check_ndim(name: str, input: Tensor, dims: int) -> None:
-    """RuntimeError unless the input is one or several of so many dimensions, none of them of no elements."""
+    """Raise RuntimeError unless the input has `dims` dimensions, with a batch or without, and elements in all."""
     shape = list(input.shape)
     if dims == 1 and len(shape) not in (2, 3):
         raise RuntimeError(
@@ -293,7 +293,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 
 
 def check_windows(name: str, input: Tensor, dims: Iterable[int]) -> None:
-    """RuntimeError where one of these dimensions has no element."""
+    """Raise RuntimeError if one of these dimensions is empty."""
     for d in dims:
         if not input.shape[d]:
             raise RuntimeError(

@@ -236,7 +236,7 @@ def t(self: Tensor) -> Tensor:
 
 
 def check_t(self: Tensor, name: str) -> None:
-    """RuntimeError for what has more dimensions than a matrix."""
+    """Raise RuntimeError for more than two dimensions."""
     if self._array.ndim > 2:
         raise RuntimeError(f"{name}() expects a tensor with <= 2 dimensions, but self is {self._array.ndim}D")
 
@@ -675,7 +675,7 @@ def _windows_along(a: np.ndarray, dim: int, length: int, step: int) -> np.ndarra
 
 
 def _windows_back(grad: np.ndarray, sizes: Shape, dim: int, length: int, step: int) -> np.ndarray:
-    """Each gradient where its element was seen; where windows overlap they add up."""
+    """Return each gradient where its element was seen; overlapping windows add up."""
     out = np.zeros(sizes, grad.dtype)
     if not sizes:
         return out + grad.sum()
@@ -799,7 +799,7 @@ def sum_to_array(grad: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def fit_arrays(fit: tuple[Any, ...], *grads: Any) -> list[Any]:
-    """Each wanted gradient in its input's shape and dtype."""
+    """Return each wanted gradient in its input's shape and dtype."""
     return [
         g if f is None or g is None else sum_to_array(g, f[0]).astype(f[1], copy=False)
         for f, g in zip(fit, grads, strict=True)

@@ -1,7 +1,7 @@
-"""Blocks: a node and the saved tensors hanging on it are one to Graphviz, and its tangents beside it.
+"""Blocks: Graphviz places a node and the saved tensors attached to it as one, with its tangents next to them.
 
-It is told of a block, of a region and of a label as an HTML-like table of empty cells of fixed size: it sees no text,
-so no font of the machine is measured and no text can mislead it.
+A block, a region and a label are passed to Graphviz as an HTML-like table of empty cells of fixed size: it sees no
+text, so it doesn't measure the machine's fonts, and text can't mislead it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Block:
 
     @property
     def ids(self) -> list[str]:
-        """All boxes in it."""
+        """Return all boxes in it."""
         return [id for id, _ in (*self.cells, *self.chips) if id is not None]
 
     def numbered(self, number: Mapping[str, str]) -> Block:
@@ -98,7 +98,7 @@ def stand(id: str, block: Block, x: float, y: float, places: dict[str, Rectangle
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """How Graphviz is told of what stands in a part: a table for each, and by which cells arrows come to it."""
+    """Describe the contents of a part to Graphviz: a table for each, and the cells where arrows enter."""
 
     texts: dict[str, str]
     cells: dict[str, str]  # box -> the cell of its block's table

@@ -12,12 +12,12 @@ _BELOW = 2  # px below the last row
 
 
 def is_chart(scene: Scene) -> bool:
-    """Whether every box has a place."""
+    """Return True if every box has a place."""
     return any(box.place for box in scene.boxes.values())
 
 
 def places_of(scene: Scene) -> dict[str, Rectangle]:
-    """Where each box stands; a ValueError says which has no place."""
+    """Return the place of each box; ValueError names a box that has none."""
     places: dict[str, Rectangle] = {}
     for box in scene.boxes.values():
         if box.place is None:

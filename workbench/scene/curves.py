@@ -1,6 +1,6 @@
 """The curve of an arrow: down from its upper end to its lower one, smooth, and upright at both.
 
-A curve is told as an SVG path tells it: by the points of one cubic Bézier curve after another.
+A curve is a list of points, as in an SVG path: those of one cubic Bézier curve after another.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Route:
 
     @property
     def d(self) -> str:
-        """The points as an SVG path."""
+        """Return the points as an SVG path."""
         first, *rest = (f"{x:g},{y:g}" for x, y in self.points)
         return f"M{first} C{' '.join(rest)}"
 
@@ -79,9 +79,9 @@ def swung(upper: Rectangle, lower: Rectangle, label: Size) -> tuple[list[Point],
 
 
 def one_way(pieces: Sequence[Route], standing: Walls) -> Route:
-    """One way of several, each of which begins about where the one before it ends; the label is that of the last.
+    """Return several routes as one, each of which begins about where the one before it ends, with the last one's label.
 
-    Where it leads to the same side before and after a frame's edge, it goes through that at a slant if there is room.
+    If it leads to the same side before and after a frame's edge, it crosses the edge at a slant, given the room.
     """
     points = list(pieces[0].points)
     for piece in pieces[1:]:
@@ -121,7 +121,7 @@ def smooth(knots: Sequence[Point], boxes: Curve | None = None) -> list[Point]:
 
 
 def _tangents(knots: Sequence[Point]) -> list[float]:
-    """How far to the right a curve leads for each px down at each of these points: 0 at an end, or where it turns."""
+    """Return how far to the right a curve leads per px down at each of these points: 0 at an end, or where it turns."""
     slopes = [(u - x) / max(v - y, LEAST_FALL) for (x, y), (u, v) in pairwise(knots)]
     middle = [min(_STEEPER * min(a, b, key=abs), (a + b) / 2, key=abs) * (a * b > 0) for a, b in pairwise(slopes)]
     return [0.0, *middle, 0.0]

@@ -1,7 +1,7 @@
-"""What Graphviz is asked for one part of a picture, as text of DOT: blocks and regions, ports at the edges, arrows.
+"""Write the DOT text that describes one part of a picture to Graphviz: blocks, regions, ports at the edges, arrows.
 
-The main way through the part is to read straight down (`_spine`), and what uses a region's value stands below it
-(`_late`). Of a dense graph not all is told (`thinned`).
+The main path through the part is drawn straight down (`_spine`), and the users of a region's value are below it
+(`_late`). A dense graph is thinned out (`thinned`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _HEAD = "node [shape=plain]\nedge [dir=none]\n"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked for one part, and what its answer is read by: the nodes are what stands inside, then the ports."""
+    """Hold the question about one part, and the key to its answer: first the boxes inside it, then the ports."""
 
     dot: str
     heading: float | None  # the width of the region's heading; None: the whole picture has none

@@ -1,8 +1,8 @@
-"""Graphviz: the text of a graph in DOT goes in, and where its nodes, edges and labels are comes out.
+"""Graphviz: the text of a graph in DOT goes in, and the places of its nodes, edges and labels come out.
 
-It is a library (pygraphviz), a program on the path, or in a browser what the site brings (`browser.py`): the first of
-`ENGINES` that is there is asked for Graphviz's own JSON, which is read here. Nothing stops the library in this process,
-not even Ctrl-C, so a long text goes to a process of its own: that one ends with its time.
+Graphviz is a library (pygraphviz), a program on the path, or in a browser a part of the site (`browser.py`). The first
+of `ENGINES` that exists returns Graphviz's own JSON, which is read here. Nothing stops the library in this process,
+not even Ctrl-C, so a long text goes to a separate process, which ends with its time limit.
 """
 
 from __future__ import annotations
@@ -106,10 +106,11 @@ def _by_pygraphviz(dot: str) -> str | bytes | None:
 
 
 def _uninterrupted(graph_class: Any, dot: str) -> bytes:
-    """In a thread of its own, because Ctrl-C stops only the main one: a graph half closed is closed once more, a crash.
+    """Run in a separate thread, as Ctrl-C only stops the main one: an interrupted close would run twice, and crash.
 
-    The bare thread and lock, because an interrupt of `Thread.start` and `join` can raise errors of theirs. What an
-    interrupted caller no longer waits for ends later, or never begins; that caller's traceback is to be seen.
+    The thread and the lock are the low-level ones, because an interrupt of `Thread.start` and `join` can raise other
+    errors. Work that an interrupted caller no longer waits for ends later, or never begins; the traceback shows that
+    caller.
     """
     done = threading.Lock()
     outcome: list[bytes | BaseException] = []

@@ -61,7 +61,7 @@ class Folding:
         return Scene(scene.title, boxes, {id: self.arrow(scene, id) for id in self.members})
 
     def arrow(self, scene: Scene, id: str) -> Arrow:
-        """One of the arrows that are seen, at a moment."""
+        """Return a visible arrow, at a moment."""
         first, members = scene.arrows[id], self.members[id]
         ends: dict[str, Any] = {"source": self.stands[first.source], "target": self.stands[first.target]}
         ends |= {"within": None} | ({"together": None} if len(members) > 1 else {})
@@ -76,19 +76,19 @@ class Folding:
         return with_changes(side_by_side(told), {"id": id, **ends})
 
     def _is_all(self, scene: Scene, own: str, arrows: Sequence[Arrow]) -> bool:
-        """Whether no other arrow has brought a gradient for the same value."""
+        """Return True if no other arrow has brought a gradient for the same value."""
         others = set(self._from.get(own, ())).difference(arrow.id for arrow in arrows)
         return not any([scene.arrows[other].state in _MOVED for other in others])
 
     def has_several(self, scene: Scene, id: str) -> bool:
-        """Whether an arrow stands for several values."""
+        """Return True if an arrow stands for several values."""
         sources = [scene.boxes[scene.arrows[member].source] for member in self.members.get(id, ())]
         return len({box.refers or box.id for box in sources}) > 1
 
 
 @cache
 def _rules() -> dict[str, dict[str, Any]]:
-    """By field of an arrow, how it follows from the same field of several."""
+    """Return, for each field of an arrow, how it follows from the same field of several."""
     text = files("workbench").joinpath("scene", "static", "folding.json").read_text(encoding="utf-8")
     return json.loads(text)["arrow"]
 
@@ -122,9 +122,9 @@ _RULES: dict[str, Callable[[Mapping[str, Any], Sequence[Arrow], str], Any]] = {
 
 
 def one_of(arrows: Sequence[Arrow], whole: bool, group: str) -> Arrow:
-    """One arrow for several that bring the same value to a group, perhaps (`whole`) all that brought a gradient for it.
+    """Return one arrow for several that bring one value to a group, perhaps (`whole`) all that brought it a gradient.
 
-    Those that brought a gradient are told, by the rules; of several the number is that of their sum, where it is known.
+    It combines those that brought a gradient, by the rules; its number is that of their sum, if it is known.
     """
     there, moved = _there(arrows)
     if len(moved) < 2:
@@ -136,9 +136,9 @@ def one_of(arrows: Sequence[Arrow], whole: bool, group: str) -> Arrow:
 
 
 def side_by_side(arrows: Sequence[Arrow]) -> Arrow:
-    """One arrow for several that bring different values, each of them `one_of` those that bring the same.
+    """Return one arrow for several that bring different values, each of them `one_of` those that bring the same.
 
-    Gradients for different values do not add up: it tells how many came, or what the only one is.
+    Gradients for different values don't add up, so it shows how many came, or what the only one is.
     """
     if len(arrows) == 1:
         return arrows[0]
@@ -158,7 +158,7 @@ def side_by_side(arrows: Sequence[Arrow]) -> Arrow:
 
 
 def _there(arrows: Sequence[Arrow]) -> tuple[Sequence[Arrow], list[Arrow]]:
-    """Those of the arrows that are there, or else all, and those that brought a gradient."""
+    """Return the arrows that are there, or else all, and those that brought a gradient."""
     there = [arrow for arrow in arrows if arrow.state != "future"] or arrows
     return there, [arrow for arrow in there if arrow.state in _MOVED]
 

@@ -36,11 +36,11 @@ class Rectangle:
         return Rectangle(round(self.x + right, 1), round(self.y + down, 1), self.w, self.h)
 
     def gap(self, other: Rectangle) -> float:
-        """How far apart the two rectangles are from side to side; below zero they overlap."""
+        """Return the horizontal distance of two rectangles; it is negative if they overlap."""
         return max(self.x - other.x - other.w, other.x - self.x - self.w)
 
     def meets(self, other: Rectangle) -> bool:
-        """Whether the two rectangles have any area in common."""
+        """Return True if the two rectangles share any area."""
         return (
             self.x < other.x + other.w
             and other.x < self.x + self.w
@@ -62,14 +62,14 @@ def along(points: Sequence[Point]) -> Curve:
 
 @lru_cache(maxsize=1024)
 def bernstein(count: int) -> Curve:
-    """How much each of the four points of a curve's part counts, at its ends and between so many steps."""
+    """Return the weights of the four points of a curve's part, at its ends and at `count` steps in between."""
     part: Curve = np.linspace(0.0, 1.0, count + 1)[:, None]
     found: Curve = (1, 3, 3, 1) * part ** (0, 1, 2, 3) * (1 - part) ** (3, 2, 1, 0)
     return found
 
 
 def crossed(starts: Curve, ends: Curve, rects: Curve) -> npt.NDArray[np.bool_]:
-    """Which lines, each leading down, go through which rectangles."""
+    """Return which lines, each leading down, cross which rectangles."""
     (x, y), (u, v) = starts.T[:, :, None], ends.T[:, :, None]
     v = np.maximum(v, y + LEAST_FALL)
     left, top, right, foot = rects.T
@@ -80,13 +80,13 @@ def crossed(starts: Curve, ends: Curve, rects: Curve) -> npt.NDArray[np.bool_]:
 
 
 def on_line(line: Curve, rects: Curve) -> npt.NDArray[np.bool_]:
-    """Which of the rectangles a line of several points leads through."""
+    """Return which of the rectangles a polyline crosses."""
     found: npt.NDArray[np.bool_] = np.any(crossed(line[:-1], line[1:], rects), axis=0)
     return found
 
 
 def on_curve(curve: Sequence[Point], rects: Curve) -> npt.NDArray[np.bool_]:
-    """Which of the rectangles a curve leads through."""
+    """Return which of the rectangles a curve crosses."""
     across, down = zip(*curve, strict=True)
     found = (rects[:, 0] < max(across)) & (min(across) < rects[:, 2])
     found &= (rects[:, 1] < max(down)) & (min(down) < rects[:, 3])
@@ -107,10 +107,10 @@ class Walls:
         self._ends[:, number] = place.x, place.y, place.x + place.w, place.y + place.h
 
     def met(self, left: Any, top: Any, right: Any, bottom: Any) -> npt.NDArray[np.bool_]:
-        """Which of them have any area in common with a rectangle, or each with one of its own."""
+        """Return which of them share any area with a rectangle, or each with its own one."""
         own_left, own_top, own_right, own_bottom = self._ends
         return (own_left < right) & (left < own_right) & (own_top < bottom) & (top < own_bottom)
 
     def swept(self, curve: Sequence[Point]) -> npt.NDArray[np.bool_]:
-        """Which of them a curve leads through."""
+        """Return which of them a curve crosses."""
         return on_curve(curve, self._ends.T)

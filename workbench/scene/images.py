@@ -494,7 +494,7 @@ def to_pdf(storyboard: Storyboard, k: int | None = None, theme: str | Theme = "l
 
 
 def captioned_width(width: float) -> float:
-    """How wide a picture of this width is with a caption."""
+    """Return the width of a picture of this width with its caption."""
     return max(width, _LEAST_FOR_CAPTION)
 
 
@@ -548,7 +548,7 @@ def _figure(
 
 
 def _reach(shape: Shape) -> tuple[float, float]:
-    """From where to where a shape goes down, but for its line, or a text's letters."""
+    """Return the vertical extent of a shape, without its line, or a text's letters."""
     at = shape.attributes
     if "d" in at:
         heights = [float(y) for y in re.findall(r",(\S+)", str(at["d"]))]

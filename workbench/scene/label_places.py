@@ -31,7 +31,7 @@ class Tags:
 
     @property
     def trouble(self) -> int:
-        """How much of arrows leads through labels, all together."""
+        """Return how much of all arrows passes through labels."""
         return sum(self.crowded.values())
 
 
@@ -83,8 +83,8 @@ class LabelPlaces:
     def _near(self, paths: dict[str, list[Point]], room: float = inf) -> Tags:
         """Move the labels to where their arrows really pass, unless something else is there.
 
-        A label stands at the right of its arrow, or else at the left; at the left of the left one of twins. None makes
-        all wider than there is `room`, if it has another place.
+        A label is at the right of its arrow, or else at the left; at the left for the left one of twins. No label makes
+        the picture wider than there is `room`, if it has another position.
         """
         labels, twins = self._kept, self._twins
         tags = Tags(dict(labels), set(), {})
@@ -170,7 +170,7 @@ class _Others:
 
 
 def _as_calm(way: list[Point], before: list[Point]) -> bool:
-    """Whether a way swings out no further than another, and is not much more level or sharper where it turns."""
+    """Return True if a route swings out no further than another, and is hardly more level or sharper where it turns."""
     across, at = [x for x, _ in way], [x for x, _ in before]
     out = max(min(at) - min(across), max(across) - max(at)) > _OUT
     limits = zip(_ease(way), (_MOST_LEVEL, _SHARPEST), _ease(before), strict=True)
@@ -178,21 +178,21 @@ def _as_calm(way: list[Point], before: list[Point]) -> bool:
 
 
 def _ease(way: list[Point]) -> tuple[float, float]:
-    """How many px sideways for each px down a curve leads where it is most level, and its sharpest turn in radians."""
+    """Return a curve's px sideways per px down where it is most level, and its sharpest turn in radians."""
     right, down = np.diff(along(way), axis=0).T
     turns = np.abs(np.diff(np.arctan2(right, down)))
     return float((np.abs(right) / (np.abs(down) + 1)).max()), float(turns.max())
 
 
 def _enters(curve: Curve, place: Rectangle) -> bool:
-    """Whether points of a curve lie in a rectangle."""
+    """Return True if points of a curve are in a rectangle."""
     x, y = curve.T
     inside = (place.x < x) & (x < place.x + place.w) & (place.y - 1 < y) & (y < place.y + place.h + 1)
     return bool(inside.any())
 
 
 def _spots(label: Rectangle, own: Curve, sides: tuple[bool, ...]) -> Iterator[tuple[float, float, bool]]:
-    """Where a label may stand at its arrow, the best first, and whether it ends there: beside it, or below or above."""
+    """Return a label's positions at its arrow, the best first, and if it ends there: at a side, above or below."""
     (across, down), tall = own.T, label.h
     top, foot = float(down[0]) + _CLEAR, float(down[-1]) - tall - _CLEAR
     for y in (label.y + away for away in _AWAY):

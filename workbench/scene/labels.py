@@ -47,7 +47,7 @@ def clean(text: object, keep_lines: bool = False) -> str:
 
 @lru_cache(10_000)
 def columns(text: str) -> int:
-    """How many columns of a monospace font the text fills: a wide character two, a combining one none."""
+    """Return the number of monospace columns that the text fills: a wide character two, a combining one none."""
     if text.isascii():
         return len(text)
     return sum(map(_columns_of, text))
@@ -91,7 +91,7 @@ def cut_inside(text: str, room: int) -> str:
 
 
 def told_apart(names: Iterable[str], room: int) -> dict[str, str]:
-    """Each name in `room` columns, cut inside; where that makes different ones the same, where they differ is kept."""
+    """Return each name in `room` columns, cut inside; names that would become equal keep the part where they differ."""
     known = list(dict.fromkeys(names))
     short = {name: cut_inside(name, room) for name in known}
     alike: dict[str, list[str]] = {}
@@ -326,7 +326,7 @@ def largest(scene: Scene, steps: Sequence[StoryStep]) -> tuple[dict[str, Size], 
 
 
 def in_group(arrow: str) -> str:
-    """By what the size of an arrow's label is kept where its target is hidden in a closed group."""
+    """Return the key of an arrow label's size for a target hidden in a closed group."""
     return f"{arrow} in a group"
 
 
@@ -338,7 +338,7 @@ def stands_behind(shown: Mapping[str, Any]) -> int:
 
 
 def first_row(shown: Mapping[str, Any]) -> tuple[float, bool]:
-    """How wide the first row of a box is, and whether the first line stands in it, behind the title."""
+    """Return the width of a box's first row, and whether the first line is in it, after the title."""
     title, lines = columns(shown["title"]) * TITLE_CHARACTER, shown["lines"]
     if not lines or columns(shown["title"]) + columns(lines[0]) > BEHIND_COLUMNS:
         return title, False

@@ -131,7 +131,7 @@ def _beside(layout: Layout, story: Box, size: Size) -> Layout:
 
 
 def chart_layout(scene: Scene) -> Layout:
-    """Every box where it says, arrows straight."""
+    """Place every box where it says, with straight arrows."""
     places = places_of(scene)
     return Layout(
         round(max(place.x + place.w for place in places.values()) + MARGIN),

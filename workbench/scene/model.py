@@ -181,7 +181,7 @@ class StoryStep:
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """Numbers that all parts of a story have, also those that are not told: the losses of the steps of a training."""
+    """Numbers that all parts of a story share, even those left out: the losses of a training run's steps."""
 
     numbers: Mapping[str, tuple[float | None, ...]]  # by name; None where a part has none
     told: Mapping[str, int]  # the title of each part that is told -> its place among the numbers

@@ -184,7 +184,7 @@ class Obstacles:
 
 
 def _corners(start: Point, end: Point, numbers: npt.NDArray[np.int_], grown: Curve) -> list[Turn]:
-    """Where a way between these ends may turn, from above to below: at corners of the obstacles in between."""
+    """Return where a route between these ends may turn, from top to bottom: at corners of the obstacles in between."""
     turns = [Turn(start), Turn(end)]
     for n, (left, top, right, foot) in zip(numbers.tolist(), grown.tolist(), strict=True):
         for side, x in enumerate((left - _BY_CORNER, right + _BY_CORNER)):
@@ -210,7 +210,7 @@ def _shortest(length: Curve) -> list[int]:
 
 
 def _meetings(starts: Curve, ends: Curve, drawn: Sequence[Curve]) -> npt.NDArray[np.int_]:
-    """How many of the curves each line crosses."""
+    """Return the number of curves that each line crosses."""
     one, other = (np.concatenate([curve[part] for curve in drawn]) for part in (slice(None, -1), slice(1, None)))
     least, most = np.minimum(starts, ends).min(axis=0), np.maximum(starts, ends).max(axis=0)
     near = ((np.minimum(one, other) <= most) & (least <= np.maximum(one, other))).all(axis=1)

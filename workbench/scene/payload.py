@@ -1,6 +1,6 @@
-"""What goes to the browser: the library that `tests/write_player.py` made of scripts and styles, and packed stories.
+"""What the browser gets: the library that `tests/write_player.py` builds from scripts and styles, and packed stories.
 
-A page has the library once for each version, whatever came first: its stylesheet stands in the class of the version.
+A page has the library once for each version, in any order: the stylesheet is limited to the version's class.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def inline() -> str:
 
 
 def in_page(name: str) -> str:
-    """Where a page that has read the library finds this part of it."""
+    """Return where a page that has read the library finds this part of it."""
     return f'globalThis.workbenchLibraries["{library()[0]}"].{name}'
 
 

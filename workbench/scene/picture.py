@@ -151,9 +151,9 @@ def to_html(storyboard: Storyboard, theme: str | Theme | None = None) -> str:
 def playing(storyboard: Storyboard) -> str:
     """Return the picture as a notebook stores it: an image, and a script that replaces it with the player.
 
-    Where no script may run, as in a notebook that nobody trusts, the image stays. All of it has at most the bytes that
-    a notebook keeps of a picture, or of a film, and all but the image at least half of them: a story that is too long
-    for that is told in part.
+    Where no script may run, as in an untrusted notebook, the image stays. The total has at most the bytes that a
+    notebook keeps of a picture, or of an animation, and all but the image at least half of them. A story that is too
+    long for that is shortened.
     """
     large = storyboard.inside is not None or any(step.chapter for step in storyboard.steps)
     image, most = img(storyboard), MOST_OF_FILM if large else MOST
@@ -298,7 +298,7 @@ def check_place(path: Path) -> None:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that nobody, not even after a crash, sees half of it."""
+    """Write a file so that readers never see half of it, even after a crash."""
     check_place(path)
     path = path.resolve()  # a link stays a link
     mode = path.stat().st_mode & 0o777 if path.exists() else None

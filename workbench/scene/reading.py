@@ -79,10 +79,10 @@ class _Reading:
         return point[0] + self._right, point[1] + self._down
 
     def _below_heading(self) -> tuple[float, float]:
-        """How far down Graphviz's drawing lies, and the height of the part.
+        """Return the vertical offset of Graphviz's drawing, and the height of the part.
 
-        A value that enters comes down past the heading, and so does its label: only what else is there has to stand
-        below it.
+        A value that enters passes the heading on its way down, and so does its label: only other things must be below
+        it.
         """
         asked, found = self._asked, self._found
         if asked.heading is None:
@@ -100,7 +100,7 @@ class _Reading:
         return asked.regions[id].height if id in asked.regions else asked.blocks[id].height
 
     def _standing(self) -> dict[str, Rectangle]:
-        """Where regions and the boxes of blocks stand."""
+        """Return the places of regions and of the boxes of blocks."""
         places: dict[str, Rectangle] = {}
         for id, point in zip(self._asked.inside, self._found.nodes, strict=False):
             x, y = self._at(point)
@@ -112,7 +112,7 @@ class _Reading:
         return places
 
     def _ports(self) -> tuple[dict[str, float], dict[str, float]]:
-        """How far right each value comes in, beside the heading if it can, and leaves."""
+        """Return the horizontal position where each value enters, if possible next to the heading, and leaves."""
         asked = self._asked
         spots = [self._at(point)[0] for point in self._found.nodes[len(asked.inside) :]]
         enters = {value: round(x, 1) for value, x in zip(asked.entries, spots, strict=False)}
@@ -186,7 +186,7 @@ class _Reading:
                 self._ways[str(n)] = _from_above(self._ways[str(n)], standing, self._enters, wire.value)
 
     def layout(self) -> RegionLayout:
-        """All of it, as wide as what is drawn: Graphviz's room for a label that now stands elsewhere is given back."""
+        """Return the layout, as wide as the drawing: without Graphviz's room for labels that are elsewhere now."""
         wires, spine = self._asked.wires, self._asked.spine
         # A page keeps the first way through a region straight.
         order = sorted(range(len(wires)), key=lambda n: str(n) not in spine)
@@ -212,9 +212,9 @@ class _Reading:
         )
 
     def rows_wanted(self) -> dict[float, float]:
-        """By how many px each row, by its level in Graphviz's drawing, should be further down.
+        """Return how many px further down each row should be, by its level in Graphviz's drawing.
 
-        That is for labels without room, and once for arrows that would lead nearly level.
+        That is for labels without room, and once for arrows that would be nearly level.
         """
         if not self._asked.led:
             return {}

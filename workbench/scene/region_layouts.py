@@ -17,7 +17,7 @@ from .regions import RegionLayout, Regions, Wire
 def region_layouts(
     regions: Regions, blocks: Mapping[str, Block], boxes: Mapping[str, Size], labels: Mapping[str, Size]
 ) -> dict[str | None, RegionLayout]:
-    """Every part of the picture; what lies in a region makes it as large as it is."""
+    """Return the layout of every part of the picture; a region is as large as its contents require."""
     layouts: dict[str | None, RegionLayout] = {}
     for region in in_time(reversed(regions.order)):  # the inner ones first
         layouts[region] = region_layout(regions, region, blocks, boxes, labels, layouts)
@@ -32,9 +32,9 @@ def region_layout(
     labels: Mapping[str, Size],
     layouts: Mapping[Any, RegionLayout],
 ) -> RegionLayout:
-    """One part of the picture; a region in it that has its own of `layouts` is of that size, another of its box's.
+    """Return the layout of one part; a region in it has the size of its own one of `layouts`, or of its box.
 
-    What is alike, as the rounds of a loop are, is laid out once: boxes and values go by numbers there.
+    Equal parts, such as the iterations of a loop, are laid out once, with numbers for boxes and values.
     """
     inside = [id for id in regions.inside[region] if id in blocks or id in layouts]
     wires = list(regions.wires[region])
@@ -76,10 +76,10 @@ def _label_size(
 
 
 class RegionLayouts(Mapping[str | None, RegionLayout]):
-    """Each group of a scene, and the whole (None), laid out by itself with all groups closed, once it is asked for.
+    """Lay out each group of a scene, and the whole (None), on its own with all groups closed, on first use.
 
-    A page stretches them when a group is opened. Those stay as they are in the layouts of the `whole`, of which the
-    scene is a part, that hold the same.
+    A page stretches them when a group is opened. Layouts stay as they are in the layouts of the `whole`, which the
+    scene is a part of, if those hold the same.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class RegionLayouts(Mapping[str | None, RegionLayout]):
 
     @property
     def wires(self) -> int:
-        """How many pieces of arrows' ways there are."""
+        """Return the number of pieces of arrows' routes."""
         return sum(map(len, self._regions.wires.values()))
 
     def __iter__(self) -> Iterator[str | None]:
@@ -118,7 +118,7 @@ class RegionLayouts(Mapping[str | None, RegionLayout]):
         return region_layout(self._regions, region, self._blocks, self._boxes, self._labels, self._open)
 
     def _is_held_in(self, whole: RegionLayouts, region: str | None) -> bool:
-        """Whether the layout of the whole holds the same."""
+        """Return True if the layout of the whole holds the same."""
         wires, standing = self._regions.wires[region].keys(), self._standing(region)
         if region not in whole._regions.wires or wires != whole._regions.wires[region].keys():
             return False

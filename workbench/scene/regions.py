@@ -61,7 +61,7 @@ class RegionLayout:
     def to_dict(self) -> dict[str, Any]:
         """Return the layout as JSON-native values: boxes' corners; the ends, value, arrow and route of each piece.
 
-        A way's points are told in whole px, each from the one before it.
+        A route's points are in whole px, each relative to the one before it.
         """
         return {
             "w": round(self.width),
@@ -77,7 +77,7 @@ class RegionLayout:
 
 
 def _steps(points: Iterable[Point]) -> list[int]:
-    """How far each point is from the one before it, in whole px."""
+    """Return the distance of each point from the one before it, in whole px."""
     steps: list[int] = []
     before = (0, 0)
     for x, y in points:
@@ -88,13 +88,13 @@ def _steps(points: Iterable[Point]) -> list[int]:
 
 
 def _tag(way: Route) -> list[int]:
-    """Where a way's label is, if it has one, and whether it stands at the left."""
+    """Return the position of a route's label, if it has one, and whether it is on the left."""
     label = way.label
     return [round(each) for each in (label.x, label.y, label.w, label.h, way.leftward)] if label.w else []
 
 
 class Regions:
-    """What stands in each region of a scene (None: the whole picture), and the pieces of arrows' ways there."""
+    """Hold the contents of each region of a scene (None: the whole picture), and the pieces of arrows' routes there."""
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene

@@ -71,7 +71,7 @@ class _End:
 
 
 def _ends(place: Rectangle, way: int) -> list[_End]:
-    """Where a line may meet a box: at its sides, or at its foot, or at its head if `way` is -1."""
+    """Return where a line may meet a box: at its sides, or at its foot, or at its head if `way` is -1."""
     level, middle = place.y + (place.h if way > 0 else 0.0), place.y + place.h / 2
     return [
         _End((place.x + place.w * _ASIDE, level), (0.0, way)),
@@ -88,7 +88,7 @@ def _between(start: Rectangle, stack: list[Rectangle], stacks: Mapping[str, list
 
 
 def _hanging(place: Rectangle, stack: list[Rectangle], between: list[Rectangle]) -> list[_End]:
-    """Where one may meet what hangs on a box: at its head, its foot or its right, there also past those above it."""
+    """Return where a line may meet a box's attachments: at head, foot or right, there also past those above."""
     x, left, middle = place.x + place.w * _ASIDE, place.x + place.w * (1 - _ASIDE), place.y + place.h / 2
     right = (place.x + place.w, middle)
     aside = right[0] + _PAST + _FANNED * stack.index(place)
@@ -112,7 +112,7 @@ def _curve(start: _End, end: _End, bends: tuple[int, int], width: float) -> tupl
 
 
 def _costs(curves: Sequence[tuple[Point, ...]], walls: np.ndarray) -> np.ndarray:
-    """How long each way is, and a detour for all it would go behind or through."""
+    """Return the length of each route, with a detour added for all that it would pass behind or through."""
     # A curve without a rest stays where it ends.
     ends = np.array([curve[:4] for curve in curves]), np.array([(curve[3:] * 4)[:4] for curve in curves])
     paths = np.concatenate([bernstein(_LOOKED_AT) @ points for points in ends], axis=1)

@@ -129,12 +129,12 @@ def _shift(points: list[Point], by: float, way: int) -> None:
 
 
 def _drift(points: list[Point]) -> float:
-    """How far to the right an arrow leads."""
+    """Return how far to the right an arrow leads."""
     return points[-1][0] - points[0][0]
 
 
 def _course(points: list[Point]) -> float:
-    """How far to the right an arrow's first stretch leads."""
+    """Return how far to the right an arrow's first stretch leads."""
     (x, y), *_ = points
     for n in range(0, len(points) - 1, 3):
         curve = along(points[n : n + 4])

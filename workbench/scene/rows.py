@@ -1,4 +1,4 @@
-"""Rows: about which one Graphviz puts each block in, and which of very many arrows it is told of.
+"""Rows: roughly which row Graphviz puts each block in, and which of very many arrows are passed to it.
 
 Arrows that lead past many boxes cost Graphviz minutes and show nothing.
 """
@@ -67,7 +67,7 @@ def rows(ends: Iterable[tuple[str, str]]) -> dict[str, int]:
 
 
 def depths(ends: Iterable[tuple[str, str]]) -> dict[str, int]:
-    """How many arrows the longest way to each block has."""
+    """Return the number of arrows on the longest path to each block."""
     return _fallen(*_neighbours(ends))
 
 

@@ -54,7 +54,7 @@ def shortened(board: Storyboard, tell: Callable[[Storyboard], str], room: int) -
 
 
 def _plans(board: Storyboard) -> list[Plan]:
-    """Each keeps less than the one before."""
+    """Return plans, each of which keeps less than the one before."""
     deepest = max(_depths(board).values(), default=0)
     return [
         *(Plan(details) for details in (inf, _LONG, 0)),
@@ -64,14 +64,14 @@ def _plans(board: Storyboard) -> list[Plan]:
 
 
 def _depths(board: Storyboard) -> dict[str, int]:
-    """How deep each group that is closed at first lies in others that are, itself counted."""
+    """Return how many closed groups each initially closed group is nested in, itself counted."""
     closed = board.folding.groups.difference(board.opened)
     inside = paths(board.scene)
     return {id: 1 + sum(outer in closed for outer in inside[id]) for id in closed}
 
 
 def cut(board: Storyboard, plan: Plan) -> Storyboard:
-    """As much of a storyboard as the plan keeps; all that it keeps stands where it stood."""
+    """Return as much of a storyboard as the plan keeps, everything in its old place."""
     return board if plan == Plan() else _Cutting(board, plan).storyboard()
 
 

@@ -53,7 +53,7 @@ class PictureInside:
 
     @property
     def story(self) -> Storyboard | None:
-        """The picture."""
+        """Return the picture."""
         return self._made[0]
 
     def to_dict(self, tell: Callable[[Storyboard], dict[str, Any]] | None) -> dict[str, Any]:
@@ -126,7 +126,7 @@ class Storyboard:
 
     @cached_property
     def folding(self) -> Folding:
-        """What is seen while the groups of `opened` are open."""
+        """Return what is visible while the groups of `opened` are open."""
         return Folding(self.scene, self.opened)
 
     def with_open(self, opened: Collection[str]) -> Storyboard:
@@ -145,7 +145,7 @@ class Storyboard:
 
     @property
     def start(self) -> int:
-        """The step a player opens at: as told, or the last before the first backward, or the last; -1 without steps."""
+        """Return the step a player opens at: the given one, the last before the first backward, the last, or -1."""
         if self._start is not None:
             return self._start
         phases = [step.phase for step in self.steps]
@@ -155,7 +155,7 @@ class Storyboard:
 
     @property
     def still(self) -> int:
-        """The step that stands for all where nothing plays: as told, or the one a player opens at."""
+        """Return the step for readers without a player: the given one, or the one a player opens at."""
         return self._still if isinstance(self._still, int) else self.start
 
     def shown(self, k: int | None = None) -> tuple[Storyboard, int]:
@@ -173,7 +173,7 @@ class Storyboard:
 
     @property
     def layout(self) -> Layout:
-        """Where everything stands, with room for the largest text of every step."""
+        """Return all places, with room for the largest text of every step."""
         if self._layout is None:
             boxes, labels = self.sizes
             seen = self.folding.seen(self.scene)
@@ -188,7 +188,7 @@ class Storyboard:
 
     @property
     def has_rows(self) -> bool:
-        """Whether it is a chart of which rows can be closed."""
+        """Return True if it is a chart whose rows can be closed."""
         return bool(self.folding.groups) and is_chart(self.scene)
 
     def _label_size(self, labels: Mapping[str, Size], id: str, hidden: bool) -> Size:
@@ -206,17 +206,17 @@ class Storyboard:
 
     @cached_property
     def sizes(self) -> tuple[dict[str, Size], dict[str, Size]]:
-        """Of every box, closed, and of every arrow's label the size that holds its largest text."""
+        """Return the size of every closed box, and of every arrow label, that holds its largest text."""
         return largest(self.scene, self.steps)
 
     @cached_property
     def layouts(self) -> RegionLayouts:
-        """Each group, and the whole, laid out by itself with all groups in it closed."""
+        """Return each group, and the whole, laid out on its own with all groups in it closed."""
         return RegionLayouts(self.scene, *self.sizes, self._whole.layouts if self._whole is not None else None)
 
     @property
     def stops(self) -> list[tuple[int, int, str]]:
-        """The steps as they are seen: the first and the last that are one, and what is told of them."""
+        """Return the steps as a reader sees them: the first and last of those that are one, and their text."""
         return stops(self.steps, self.folding, self.runs)
 
     @layout.setter
@@ -333,14 +333,14 @@ class Storyboard:
         return story
 
     def _place(self, layout: Layout, id: str) -> dict[str, float]:
-        """Where a box stands at first; of one that is not seen then, how large it is."""
+        """Return the initial place of a box; if it is hidden then, its size."""
         if id in layout.boxes:
             return layout.boxes[id].to_dict()
         width, height = self.sizes[0][id]
         return {"x": 0, "y": 0, "w": width, "h": height}
 
     def _fold(self, id: str) -> dict[str, Any]:
-        """In what a box lies, and how large it is closed, where boxes lie in groups."""
+        """Return what a box is nested in, and its closed size, if boxes are in groups."""
         region, instead, place = self.scene.boxes[id].region, self.scene.boxes[id].instead, {}
         if self.folding.groups:
             place = {"region": region} if region is not None else {}

@@ -118,7 +118,7 @@ class _Tree:
 
 
 def _tree_lines(standing: Sequence[Box], tree: _Tree, room: int) -> list[str]:
-    """Each box once with what it was made from below it, as far as there is room; and how many are left."""
+    """Return each box once with what it was made from below it, as far as there is room; and how many are left."""
     lines: list[str] = []
     named: set[str] = set()
     # (box, the arrow that led to it, how its line begins, how the lines below it begin, its level)
@@ -147,7 +147,7 @@ def _tree_lines(standing: Sequence[Box], tree: _Tree, room: int) -> list[str]:
 
 
 def _region_lines(scene: Scene, there: Mapping[str, Box], standing: Sequence[Box]) -> list[str]:
-    """Each region with the boxes that stand in it, if there are any."""
+    """Return each region with the boxes in it, if there are any."""
     around = paths(scene)
     lines: list[str] = []
     for region in [box for box in there.values() if box.kind == "region"]:
@@ -251,7 +251,7 @@ def to_digraph(storyboard: Storyboard, k: int | None = None, theme: str | Theme 
 
 @dataclass(slots=True)
 class _Cluster:
-    """A part of the graph by its name, with the boxes that stand in it and the parts that lie in it."""
+    """A part of the graph by its name, with the boxes and the parts in it."""
 
     title: str = ""
     boxes: dict[str, list[Box]] = field(default_factory=dict)  # by the box they hang on, or are
@@ -259,7 +259,7 @@ class _Cluster:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing stands in it."""
+        """True if nothing is in it."""
         return not self.boxes and all(part.is_empty for part in self.parts.values())
 
 

@@ -306,7 +306,7 @@ class Theme:
 
     @property
     def values(self) -> dict[str, str]:
-        """All that the stylesheets ask for, by name."""
+        """Return all values that the stylesheets need, by name."""
         return {"font": FONT, "scale": f"{self.scale:g}", "minus": self.minus, "scheme": self.scheme, **self.colours}
 
 
@@ -376,7 +376,7 @@ def flat_css(theme: Theme) -> str:
 
 
 def css_for(theme: Theme, classes: Collection[str]) -> str:
-    """Of the stylesheet what applies where there are no other classes than these."""
+    """Return the part of the stylesheet that applies if there are no classes other than these."""
     rules: list[str] = []
     for selectors, body in _RULE.findall(flat_css(theme)):
         used = [each.strip() for each in selectors.split(",") if set(re.findall(r"\.([\w-]+)", each)) <= set(classes)]

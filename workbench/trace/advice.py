@@ -24,7 +24,7 @@ class Advice:
     phase: Phase = "backward"  # where it comes up
 
     def fits(self, words: str) -> bool:
-        """Whether an error of these words is of this sort."""
+        """Return True if an error message is of this sort."""
         parts = [re.escape(part) for part in re.split(r"\{\w*\}", self.sentence)]
         return re.search(".*?".join(parts), words, re.DOTALL) is not None
 

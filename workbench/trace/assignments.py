@@ -75,7 +75,7 @@ def _assigned(text: str, in_function: bool) -> tuple[tuple[str, str], ...]:
 
 @lru_cache(1_000)
 def sides_of(text: str) -> tuple[str, ...]:
-    """Both sides of an expression with an operator, `a` and `f(x)` of `a @ f(x)`; nothing of any other."""
+    """Return both sides of an expression with an operator, `a` and `f(x)` of `a @ f(x)`; nothing for others."""
     tree = parsed(text)
     whole = tree.body[0].value if tree is not None and tree.body and isinstance(tree.body[0], ast.Expr) else None
     if not isinstance(whole, ast.BinOp):

@@ -45,11 +45,11 @@ class HooksFound(Record):
 
     @property
     def quiet(self) -> bool:
-        """Whether a player does not stop for it."""
+        """True if a player doesn't stop for it."""
         return True
 
     def apply(self, frame: Frame) -> None:
-        """Each place has these hooks, and no others."""
+        """Give each place these hooks, and no others."""
         for hooked in self.places:
             frame.place(hooked.node).hooks = hooked.hooks
             frame.touch(frame.key(hooked.node))
@@ -68,17 +68,17 @@ class HookRan(Record):
 
     @property
     def quiet(self) -> bool:
-        """Whether a player does not stop for it: it is told with the run of its node."""
+        """True if a player doesn't stop for it: it is shown with the run of its node."""
         return True
 
     @property
     def late(self) -> bool:
-        """Whether it came after its node had run."""
+        """True if it came after its node had run."""
         return self.hook.kind in ("after", "accumulated")
 
     @property
     def changed(self) -> bool:
-        """Whether it changed anything; nan is equal to nan."""
+        """True if it changed anything; nan equals nan."""
         return self.before != self.after and repr(self.before) != repr(self.after)
 
     def apply(self, frame: Frame) -> None:
@@ -94,7 +94,7 @@ class HookRan(Record):
         frame.touch(frame.key(self.node))
 
     def sentence(self, frame: Frame) -> str:
-        """Which hook made what of it."""
+        """Say which hook made what of it."""
         kind, who = self.hook.kind, frame.output(self.node, self.hook.output_nr)
         before, after = (series([said(each) for each in grads]) or "nothing" for grads in (self.before, self.after))
         at = frame.told(self.node)
@@ -133,7 +133,7 @@ class Inside(Record):
 
     @property
     def quiet(self) -> bool:
-        """Whether other players do not stop for it."""
+        """True if other players don't stop for it."""
         return True
 
     def apply(self, frame: Frame) -> None:
@@ -222,7 +222,7 @@ def outputs_of(event: Record) -> tuple[str, ...]:
 
 
 def above(events: Iterable[Record]) -> dict[str, str]:
-    """Of results of one level, the node or operation that tells of the same operation at a level above."""
+    """Return, for results of one level, the node or operation that shows the same operation at a level above."""
     found: dict[str, str] = {}
     for event in events:
         if type(event) is NodeCreated:
@@ -243,9 +243,9 @@ class OperationsUnseen(Building):
     count: int
 
     def apply(self, frame: Frame) -> None:
-        """Nothing of them is known."""
+        """Leave the graph as it is: nothing is known of them."""
 
     def sentence(self, frame: Frame) -> str:
-        """How many."""
+        """Say how many there were."""
         several = f"{self.count:,} operations run" if self.count > 1 else "1 operation runs"
         return f"{several} inside {self.transform}, where the recording can't see them"

@@ -48,11 +48,11 @@ class Chapter:
 
 
 class InChapters(Describer):
-    """Works in chapters of a quarter to a half of the `last` events, if it is to keep these only.
+    """Divide a recording into chapters of a quarter to a half of the `last` events, if it keeps only these.
 
-    Each begins where no backward and no transform is going on, if possible after the end of one, and forgets all that
-    was known: a thing that is met again is put down again, as it would be had the recording begun there. The oldest
-    chapter goes when there is enough without it.
+    A chapter begins where no backward pass and no transform is in progress, if possible after the end of one, and
+    forgets everything known: things that occur again are recorded again, as if the recording had begun there. The
+    oldest chapter is dropped when the others are enough.
     """
 
     def _keep_last(self, last: int | None) -> None:
@@ -62,7 +62,7 @@ class InChapters(Describer):
         self._room = self._full = 1 + self._last // 4  # raw tuples until it has to look at them, and in this chapter
 
     def records(self, count: int | None = None) -> list[Record]:
-        """Everything put down so far, or up to when `count` was this number: nothing, if all that was let go."""
+        """Return all records so far, or up to when `count` was this number: none, if all of those were dropped."""
         self._flush_deaths()
         self._let_go()
         return super().records(count)
@@ -70,11 +70,11 @@ class InChapters(Describer):
     # What each engine's recorder says, and forgets, in its own way.
 
     def _is_at_rest(self) -> bool:
-        """Whether nothing is going on whose parts belong together."""
+        """Return True if nothing is in progress whose parts belong together."""
         raise NotImplementedError
 
     def _forget_known(self) -> None:
-        """Know nothing any more: each thing that is met will be put down again."""
+        """Forget everything known: things that occur again will be recorded again."""
         raise NotImplementedError
 
     def _forget_older(self, serial: int, known: set[int]) -> None:
@@ -107,7 +107,7 @@ class InChapters(Describer):
         return size >= again
 
     def _is_over(self) -> bool:
-        """Whether a backward or a transform was the last, but for what was written since."""
+        """Return True if a backward pass or a transform came last, apart from later writes."""
         return next((each[0] for each in reversed(self._raw) if each[0] not in _AFTER), None) in _ENDS
 
     def _let_go(self) -> None:

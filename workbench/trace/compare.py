@@ -76,7 +76,7 @@ class _Run:
 
 
 def rounds_of(events: Sequence[Record]) -> list[Round]:
-    """All of a trace in the rounds of its training loops and what lies between them; nothing if there is no loop."""
+    """Return a trace in the iterations of its training loops and what is between them; nothing without a loop."""
     kinds = Counter(map(type, events))
     if kinds[LevelEntered] or kinds[OperationRan] or kinds[TangentPushed] or kinds[BackwardStarted] < _FEWEST:
         return []
@@ -101,7 +101,7 @@ def rounds_of(events: Sequence[Record]) -> list[Round]:
 
 
 def _chains(events: Iterable[Record]) -> dict[int, tuple[object, ...]]:
-    """Of each round, by its key, the loops and scopes that it lies in: equal for all rounds of one loop."""
+    """Return the loops and scopes around each iteration, by its key: equal for all iterations of one loop."""
     found: dict[int, tuple[object, ...]] = {}
     for event in events:
         if isinstance(event, NodeCreated):
@@ -150,7 +150,7 @@ def _is_end(event: Record) -> bool:
 
 
 def _runs(events: Sequence[Record], films: dict[int, tuple[object, ...]]) -> list[_Run]:
-    """Which nodes and backwards are in which round, one after the other."""
+    """Return which nodes and backward passes are in which iteration, one after the other."""
     runs: list[_Run] = []
     going = 0
     for at, event in enumerate(events):
@@ -222,7 +222,7 @@ def _tail(events: Sequence[Record], runs: Sequence[_Run]) -> list[tuple[object, 
 
 
 def _boundary(events: Sequence[Record], run: _Run, after: _Run, tail: Sequence[tuple[object, ...]]) -> int:
-    """Where the second begins: after what ends the last round too, else where the program goes back to lines before."""
+    """Return where the second begins: after what ends the last iteration too, else where the lines go back."""
     gap = _loud(events, run.last + 1, after.first)
     if after.key is None or run.key is None:
         return after.first if after.key is None else run.last + 1
@@ -243,9 +243,9 @@ def _boundary(events: Sequence[Record], run: _Run, after: _Run, tail: Sequence[t
 
 
 def _ended(gap: Sequence[Record], tail: Sequence[tuple[object, ...]], line: SourceLine | None) -> int:
-    """How many events still end a round: those of the last round's end, and any between them, as a write now and then.
+    """Return how many events still end an iteration: those of the last one's end, and any between them.
 
-    None comes after the program has gone back to lines before, from the one that began the backward.
+    None of them comes after the program went back to earlier lines than the one that began the backward pass.
     """
     signs = [_sign(event) for event in gap]
     if signs[: len(tail)] == tail:
@@ -269,7 +269,7 @@ _Fact = TypeVar("_Fact")
 
 @dataclass(frozen=True, slots=True)
 class Carried(TensorsFound):
-    """What a stretch begins with: tensors as they are then, which stand in the graph already, and nodes freed."""
+    """Hold what a stretch begins with: tensors in their current state, which the graph already has, and freed nodes."""
 
     roles: tuple[tuple[str, str], ...] = ()
     cleared: tuple[str, ...] = ()
@@ -318,7 +318,7 @@ class Aligner:
 
     @property
     def plan(self) -> list[Record]:
-        """All that is in any of the stretches, each once: what groups it lies in follows from that."""
+        """Return everything that is in any of the stretches, each thing once: its groups follow from that."""
         events: list[Record] = [TensorsFound(tuple(self._given.values())), *self._old.values()]
         for spot in self._spots:
             if spot.inside:  # so that it is known to be
@@ -330,7 +330,7 @@ class Aligner:
 
     @property
     def uses(self) -> list[Record]:
-        """The same, and of a node that uses others in another stretch what it uses there."""
+        """Return the same, and for a node that uses others in another stretch, what it uses there."""
         events, known = self.plan, {(event.node, id): None for event in self._first() for id in _used(event)}
         for event in self._made.values():
             news = [id for id in _used(event) if (event.node, id) not in known]
@@ -453,7 +453,7 @@ class Aligner:
 
 
 def _leads_to_known(events: Iterable[Record]) -> bool:
-    """Whether each node leads to what was told of before it."""
+    """Return True if each node leads to what was recorded before it."""
     known: set[str | None] = {None}
     for event in events:
         known |= {seen.id for seen in getattr(event, "tensors", ())}
@@ -471,12 +471,12 @@ def _used(made: NodeCreated) -> list[str]:
 
 
 def _alike(seen: TensorSeen, other: TensorSeen) -> bool:
-    """Whether one may take the place of the other: of leaves only one of the same name, as of a parameter made anew."""
+    """Return True if one may replace the other: a leaf only one of the same name, such as a parameter made again."""
     return seen.requires_grad == other.requires_grad and (not seen.requires_grad or seen.name == other.name)
 
 
 def _opcodes(there: Sequence[object], here: Sequence[object]) -> Iterable[tuple[str, int, int, int, int]]:
-    """How the one becomes the other, as SequenceMatcher tells it, in bounded time."""
+    """Return how the one becomes the other, like SequenceMatcher, in bounded time."""
     if there == here:
         return [("equal", 0, len(there), 0, len(here))]
     shorter = min(len(there), len(here))
@@ -774,7 +774,7 @@ class Differences:
 
 
 def _unlike(one: Value | None, two: Value | None) -> str:
-    """Both values, if they differ by more than rounding."""
+    """Return both values, if they differ by more than rounding."""
     if one is None or two is None:
         return "" if one is two else f"{said(one)}, in the second {said(two)}"
     if (one.shape, one.dtype) != (two.shape, two.dtype):

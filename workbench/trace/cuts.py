@@ -27,12 +27,12 @@ NUMBERS = {"item": "item", "tolist": "tolist", "numpy": "numpy", "__float__": "f
 
 
 def makes_others(name: str) -> bool:
-    """Whether an operation takes no values of what it is given, but its shape or kind: `zeros_like`, `new_ones`."""
+    """Return True if an operation takes only shape or kind from its arguments: `zeros_like`, `new_ones`."""
     return name.endswith("_like") or (name.startswith("new_") and name != "new_tensor")
 
 
 def is_dtype(word: str) -> bool:
-    """Whether the word for a cut is a dtype, whose numbers take no gradients."""
+    """Return True if the word for a cut is a dtype, whose numbers take no gradients."""
     return word.startswith(("int", "uint", "bool"))
 
 

@@ -1,4 +1,4 @@
-"""What a recorder puts down of the workbench's own tensors, nodes and hooks."""
+"""Describe the workbench's own tensors, nodes and hooks for a recorder."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ class WorkbenchDescriber(ModelDescriber):
         return serial
 
     def _know(self, node: Any) -> int:
-        """Note that a node is put down; its number."""
+        """Note that a node is recorded, and return its number."""
         serial = tag_of_new(node)
         self._nodes.add(serial)
         if self._lives is not None:
@@ -210,7 +210,7 @@ class WorkbenchDescriber(ModelDescriber):
         return serial
 
     def _hold(self, tensor: Any) -> None:
-        """Remember where a tensor's gradient lies: a write there is told of that tensor."""
+        """Remember where a tensor's gradient is stored: a write there belongs to that tensor."""
         if (memory := memory_of(grad_of(tensor))) is not None:
             self._slots[id(memory)] = ref(tensor)
 
@@ -319,7 +319,7 @@ class WorkbenchDescriber(ModelDescriber):
         runs: int | None = None,
         line: Line = None,
     ) -> None:
-        """Add the raw event of a node whose birth nobody heard."""
+        """Add the raw event of a node that was created before the recording."""
         self._unheard |= stack is None
         told = node._tag, node.name(), class_of(node), True, edges, (), found, saved, stack
         self._put_node(*told, entry_of(node), node.outputs, zeros=zeros_of(node), runs=runs, line=line)
@@ -339,7 +339,7 @@ class WorkbenchDescriber(ModelDescriber):
             self._read(frame)
 
     def _read(self, frame: FrameType) -> None:
-        """Where there are nodes whose birth nobody heard, learn what the program assigns to its variables."""
+        """If there are nodes from before the recording, learn what the program assigns to its variables."""
         if self._unheard and self._names:
             self._unheard = False
             self._tell_assigned(frame)
@@ -436,7 +436,7 @@ class WorkbenchDescriber(ModelDescriber):
     # Which hooks are where, whenever that has changed, and what they do.
 
     def _meet(self, nodes: Iterable[Any]) -> None:
-        """Put down the hooks of these nodes, where they are others than before."""
+        """Record the hooks of these nodes, if they have changed."""
         places: list[tuple[int, Hooks]] = []
         for node in nodes:
             if not has_hooks(node.extra) and (node.arity or not told_by(node)):
@@ -477,14 +477,14 @@ class WorkbenchDescriber(ModelDescriber):
         self._put_hook(task._tag, serial, hook, before, after)
 
     def _retain(self, task: Any, node: Any) -> None:
-        """Put down once what tensors keep of the gradient that has come to their node, before its own hooks run."""
+        """Record once what tensors keep of the gradient that reached their node, before its own hooks run."""
         if node.extra is None or not node.extra.retainers or self._retaining == (tag(task), tag(node)):
             return
         self._retaining = tag(task), tag(node)
         self._put_retained(task._tag, self._serial(node), node.extra.retainers.items())
 
     def _is_after(self, task: Any, node: Any) -> bool:
-        """Whether a leaf's node that fails does so in a hook after the accumulation, which then was done."""
+        """Return True if a leaf's node that fails does so in a hook after the accumulation, which then was done."""
         asked = self._given.get((tag(task), tag(node)))
         told = [each for each in self._late if each[1:3] == (tag(task), self._serial(node))]
         return bool(told) or (asked is not None and asked[0][0] == "accumulated")

@@ -23,7 +23,7 @@ class_of: Callable[[object], Any] = type  # `__class__` may say another
 
 
 class Describer(RawEvents, Engine):
-    """Puts down what it is shown, each thing under its serial number, in raw events that a Reader makes records of."""
+    """Record things, each under its serial number, in raw events that a Reader turns into records."""
 
     _arrays: tuple[type, ...] = ()  # what the engine computes with, where that is no tensor
 
@@ -36,14 +36,14 @@ class Describer(RawEvents, Engine):
         self._cuts = Cuts()
 
     def _is_known(self, tensor: int) -> bool:
-        """Whether this chapter or an earlier one has told of a tensor."""
+        """Return True if this chapter or an earlier one has recorded a tensor."""
         before = self._told_before
         return tensor in self._tensors or (bool(before) and any([tensor in known for known in before]))
 
     # What is asked of cuts.
 
     def cut_before(self, serial: int) -> Cut | None:
-        """Where the way of a tensor's gradient is cut, also of one that no record knows."""
+        """Return where a tensor's gradient path is cut, even for one without a record."""
         self.records()
         cut = self._cuts.known.get(serial)
         return None if cut is None else self._reader.cut(*cut)
@@ -56,7 +56,7 @@ class Describer(RawEvents, Engine):
     # What is put down.
 
     def _put_refused(self, task: int | None, place: int | None, error: BaseException, tensors: Iterable[Any]) -> None:
-        """Put down an error with the tensors that it is about, and what may have cut them off."""
+        """Record an error with the tensors that it is about, and what may have cut them off."""
         found: dict[int, tuple[Any, ...]] = {}
         about = tuple([self._describe(each, found) for each in tensors])
         self._tell(found)
@@ -67,7 +67,7 @@ class Describer(RawEvents, Engine):
         self._put_failed(task, place, type(error).__name__, str(error), about, *more, called)
 
     def _tell_assigned(self, frame: FrameType) -> None:
-        """Put down what the program assigns to variables of the names that are known."""
+        """Record what the program assigns to variables with known names."""
         assigned = assignments(frame, {*self._names.values()})
         self._raw += [(TensorsFound, (), assigned)] if assigned else []
 
@@ -82,7 +82,7 @@ class Describer(RawEvents, Engine):
         self._tell(found)
 
     def _note(self, arg: Any, given: list[Any], tensors: list[Any], found: dict[int, Any]) -> None:
-        """Put down an argument: a tensor's serial number, or what can be said of anything else."""
+        """Record an argument: a tensor's serial number, or a description of anything else."""
         kind = class_of(arg)
         if self._is_tensor(arg):
             tensors.append(arg)
@@ -116,13 +116,13 @@ class Describer(RawEvents, Engine):
         return tuple(told)
 
     def _is_off(self) -> bool:
-        """Whether operations are not recorded now, as under `no_grad`."""
+        """Return True if operations aren't recorded now, as under `no_grad`."""
         return False
 
     # Where gradients go.
 
     def _way(self, tensor: Any) -> Way | None:
-        """Where a tensor's gradient goes."""
+        """Return where a tensor's gradient goes."""
         if not tensor.requires_grad:
             return None
         maker = self._maker(tensor)
@@ -131,7 +131,7 @@ class Describer(RawEvents, Engine):
         return Way(self._number(maker), self._output_nr(tensor), False)
 
     def _edges(self, goes: Iterable[tuple[Any, int]], found: dict[int, Any]) -> tuple[tuple[int | None, int], ...]:
-        """Where the gradients that a node sends arrive, by serial numbers; `goes` are its `next_functions`."""
+        """Return where the gradients that a node sends arrive, by serial numbers; `goes` are its `next_functions`."""
         edges: list[tuple[int | None, int]] = []
         for to, nr in goes:
             serial = None if to is None else self._number(to)
@@ -148,7 +148,7 @@ class Describer(RawEvents, Engine):
         return serial if serial in found or self._is_same(leaf, serial) else self._describe(leaf, found)
 
     def _argument(self, tensor: Any, found: dict[int, Any]) -> int:
-        """Put down a tensor that an operation was called with, if it is not as it was told of; its serial number."""
+        """Record an operation's tensor argument, if it differs from its record; return its serial number."""
         serial = self._tag(tensor)
         if serial not in found and not self._is_same(tensor, serial):
             self._describe(tensor, found)
@@ -180,7 +180,7 @@ class Describer(RawEvents, Engine):
     # The user's hooks.
 
     def _put_retained(self, task: int, place: int, tensors: Iterable[tuple[int, Any]]) -> None:
-        """Put down what tensors, known weakly by the output that they are, keep of the gradient that has come."""
+        """Record what tensors, known weakly by their output numbers, keep of the gradient that arrived."""
         for nr, own in tensors:
             if (tensor := own()) is not None:
                 kept = (self._copy(tensor.grad),)
@@ -189,7 +189,7 @@ class Describer(RawEvents, Engine):
     # Writes.
 
     def _put_write(self, tensor: Any, name: str, stack: Stack | None = None) -> None:
-        """Put down a write into a tensor, and what shares its memory as it is now."""
+        """Record a write to a tensor, and the new state of the tensors that share its memory."""
         self._put_grad_in(tensor, name, stack)
         serial, found = self._tag(tensor), dict[int, Any]()
         if serial not in self._tensors:
@@ -207,7 +207,7 @@ class Describer(RawEvents, Engine):
         self._put_written(serial, name, self._version(tensor), value, node, nr, stack, slices, by, moved)
 
     def _put_grad_in(self, written: Any, name: str, stack: Stack | None) -> None:
-        """Put down the gradient of a tensor whose gradient's memory was written."""
+        """Record the gradient of a tensor whose gradient's memory was written."""
         if (tensor := self._tensor_of(written)) is not None:
             self._put_grad(tensor, name, stack)
 
@@ -218,7 +218,7 @@ class Describer(RawEvents, Engine):
         raise NotImplementedError
 
     def _put_grad(self, tensor: Any, name: str = "", stack: Stack | None = None) -> None:
-        """Put down what a known tensor's gradient is now."""
+        """Record the current gradient of a known tensor."""
         raise NotImplementedError
 
     def _slices(self, written: Any, found: dict[int, Any], stack: Stack) -> int | None:
@@ -226,15 +226,15 @@ class Describer(RawEvents, Engine):
         raise NotImplementedError
 
     def _describe_others(self, written: Any, found: dict[int, Any], stack: Stack) -> None:
-        """Put down what shares the memory that was written: it has new values by that, and perhaps a new history."""
+        """Record the tensors that share the written memory: they have new values, and perhaps a new history."""
         raise NotImplementedError
 
     def _describe(self, tensor: Any, found: dict[int, Any]) -> int:
-        """Put down a tensor as it is now; its serial number."""
+        """Record a tensor's current state, and return its serial number."""
         raise NotImplementedError
 
     def _find(self, node: Any) -> int:
-        """Put down a node that was born unheard, after all it came from; its serial number."""
+        """Record a node from before the recording, after everything it came from; return its serial number."""
         raise NotImplementedError
 
 

@@ -12,7 +12,7 @@ class Engine(Protocol):
     """The questions about tensors and nodes; `describe.py` answers for the workbench, bridges/torch for PyTorch."""
 
     def _is_tensor(self, thing: Any) -> bool:
-        """Whether it is one of the engine's tensors."""
+        """Return True if it is one of the engine's tensors."""
         raise NotImplementedError
 
     def _tag(self, tensor: Any) -> int:
@@ -28,7 +28,7 @@ class Engine(Protocol):
         raise NotImplementedError
 
     def _output_nr(self, tensor: Any) -> int:
-        """Which output of that node it is."""
+        """Return the number of this output of that node."""
         raise NotImplementedError
 
     def _leaf(self, node: Any) -> Any:
@@ -36,11 +36,11 @@ class Engine(Protocol):
         raise NotImplementedError
 
     def _is_same(self, tensor: Any, serial: int) -> bool:
-        """Whether a tensor is as it was told of."""
+        """Return True if a tensor is still as recorded."""
         raise NotImplementedError
 
     def _version(self, tensor: Any) -> int:
-        """How often a tensor was written."""
+        """Return how often a tensor was written."""
         raise NotImplementedError
 
     def _value(self, tensor: Any, serial: int) -> Any:
@@ -48,7 +48,7 @@ class Engine(Protocol):
         raise NotImplementedError
 
     def _is_part(self, tensor: Any) -> bool:
-        """Whether a tensor that was not told of has to do with the graph: by its memory, or by what made it."""
+        """Return True if an unrecorded tensor is related to the graph, by its memory or by what made it."""
         raise NotImplementedError
 
     def _tensor_of(self, grad: Any) -> Any:
@@ -60,14 +60,14 @@ class Engine(Protocol):
         raise NotImplementedError
 
     def _saved_as(self, thing: Any, how: Any, tensors: Sequence[Any]) -> tuple[Any, int] | None:
-        """Of what a node has saved the tensor, if the trace knows it, and the version; None of what a hook packed.
+        """Return the tensor that a node saved, if the trace knows it, and its version; None for what a hook packed.
 
-        It may be one of `tensors`. How it is saved is what the engine told with it.
+        It may be one of `tensors`. `how` is the engine's description of the saving.
         """
         raise NotImplementedError
 
     def _packed(self, node: Any, thing: Any, how: Any, tensors: Sequence[Any]) -> tuple[Any, ...] | None:
-        """Of what a hook packed a copy, the version, and what `Packing` tells; None if nothing is saved there."""
+        """Return a copy of what a hook packed, its version, and what `Packing` says; None if nothing is saved there."""
         raise NotImplementedError
 
     def _storage(self, thing: Any, tensor: Any) -> tuple[int, int] | None:
@@ -75,7 +75,7 @@ class Engine(Protocol):
         raise NotImplementedError
 
     def _is_news(self, tensor: Any, serial: int) -> bool:
-        """Whether a tensor that a variable holds is to be told of: the node that made it is known."""
+        """Return True if a tensor that a variable holds should be recorded: the node that made it is known."""
         raise NotImplementedError
 
     def _put_on(self, node: Any) -> Iterable[tuple[str, Any]]:

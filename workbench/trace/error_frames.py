@@ -1,7 +1,7 @@
-"""What the frames on an error's way say: which function of the user's the engine had called, and about which tensor.
+"""Read from an error's frames which user function the engine had called, and which tensor the error is about.
 
-The records name the node that was running. Often something else has raised: a hook, or a function that checkpoint runs
-again. Both are told by who called whom, in this engine and in PyTorch's, whether or not anybody recorded.
+The records name the node that was running. Often something else raised the error: a hook, or a function that checkpoint
+runs again. The frames identify both, in this engine and in PyTorch's, with or without a recording.
 """
 
 from __future__ import annotations
@@ -228,7 +228,7 @@ _KINDS: tuple[tuple[tuple[str, ...], Callable[[Any], bool]], ...] = (
 
 
 def can_be(words: str, tensor: Any) -> bool:
-    """Whether an error of these words can be about a tensor."""
+    """Return True if an error with this message can be about a tensor."""
     with suppress(RuntimeError):  # of a view whose history is out of date
         fits = next((fits for sentences, fits in _KINDS if any(each in words for each in sentences)), None)
         return fits is not None and fits(tensor)

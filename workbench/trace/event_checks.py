@@ -44,7 +44,7 @@ def played(told: Iterable[Any], parts: PartsRead) -> list[Record]:
 
 
 def _check_before(event: Record, frame: Frame) -> None:
-    """Whether the event can happen in this frame; a ValueError says why not."""
+    """Raise ValueError unless the event can happen in this frame."""
     if isinstance(event, MethodCalled) and event.method not in METHODS:
         raise ValueError(f"has the unknown method {event.method!r}")
     if isinstance(event, NodeCreated) and event.node in frame.nodes:
@@ -58,7 +58,7 @@ def _check_before(event: Record, frame: Frame) -> None:
 
 
 def _check_after(event: Record, frame: Frame) -> None:
-    """Whether what the event has made of the frame can be drawn."""
+    """Raise ValueError unless the frame after the event can be drawn."""
     if len(frame.stack) > _DEEPEST:
         raise ValueError(f"nests more than {_DEEPEST} levels")
     _check_kinds(event, frame)
@@ -67,7 +67,7 @@ def _check_after(event: Record, frame: Frame) -> None:
 
 
 def _check_kinds(event: Record, frame: Frame) -> None:
-    """Whether what the event brings has an id of its own: no node is called as a tensor is."""
+    """Raise ValueError unless what the event brings has its own id: no node shares a tensor's id."""
     both = {seen.id for seen in getattr(event, "tensors", ()) if seen.id in frame.nodes}
     if isinstance(event, NodeCreated) and event.node in frame.tensors:
         both.add(event.node)

@@ -64,7 +64,7 @@ class Cut:
 
     @property
     def ends(self) -> tuple[str, ...]:
-        """All places whose ways end there, as far as they are known."""
+        """Return all places where its path ends, as far as they are known."""
         return self.others if self.node is None else (self.node, *self.others)
 
 
@@ -129,11 +129,11 @@ class Storage:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """A tensor kept for backward.
+    """A tensor saved for backward.
 
-    Its value is given only where it is no tensor the trace knows, or one that has it only by the write to come.
-    What a hook `packed` has the value of what the hook returned, None where that is no tensor. The `storage` is told
-    where the tensor, or its base, does not tell it.
+    Its value is given only if the trace doesn't know the tensor, or if the tensor has it only after the coming write.
+    Something that a hook `packed` has the value of the hook's result, None if that isn't a tensor. The `storage` is
+    given if the tensor, or its base, doesn't give it.
     """
 
     name: str
@@ -203,7 +203,7 @@ class Hook:
 
     @property
     def title(self) -> str:
-        """What it is, as PyTorch's own names say it."""
+        """Return what it is, by PyTorch's own names."""
         return {
             "tensor": f"hook {self.name}",
             "before": f"pre-hook {self.name}",

@@ -46,10 +46,10 @@ class NothingLeft(Exception):
 
 
 class Fitting:
-    """Plays events, and makes each fit those before it.
+    """Play events, and make each fit those before it.
 
-    An event that fails as it is played has changed a part of the frame, so those before it are played anew: at most so
-    many `again`. ValueError where a file needs more.
+    An event that fails has changed part of the frame, so those before it are played again, at most `again` of them.
+    ValueError if a file needs more.
     """
 
     def __init__(self, again: float = math.inf) -> None:

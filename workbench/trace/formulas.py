@@ -51,7 +51,7 @@ def name_of(what: Any) -> str:
 
 
 def formula_of(op: Any) -> str:
-    """How an operation's tangent comes from those of its operands, `x_t` being that of x."""
+    """Return how an operation's tangent comes from those of its operands; `x_t` is that of x."""
     if op.tangent in ("linear", "multilinear"):
         together = [op.tensors] if op.tangent == "linear" else [[name] for name in op.tensors]
         return " + ".join(re.sub(rf"(?<=[(, ])({'|'.join(names)})\b", r"\1_t", op.shown) for names in together)

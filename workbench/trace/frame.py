@@ -64,7 +64,7 @@ class NodeState(Place):
 
     @property
     def keeps(self) -> bool:
-        """Whether it still has what it saved."""
+        """Return True if it still has what it saved."""
         return not (self.freed or self.gone)
 
 
@@ -125,7 +125,7 @@ class EdgeState:
 
     @property
     def differentiable(self) -> bool:
-        """Whether a gradient can travel it."""
+        """Return True if a gradient can travel it."""
         return self.kind in ("gradient", "seed")
 
 
@@ -172,7 +172,7 @@ class Frame:
 
     @property
     def focus(self) -> Key | None:
-        """What the last event was about; to be in focus, or no longer, is a change of a node."""
+        """Return what the last event was about; to be in focus, or no longer, is a change of a node."""
         return self._focus
 
     @focus.setter
@@ -223,17 +223,17 @@ class Frame:
 
     @property
     def inside(self) -> str:
-        """The levels in force: `grad (level 1) › vmap of 5 (level 2)`."""
+        """Return the levels in force: `grad (level 1) › vmap of 5 (level 2)`."""
         return " › ".join(self.levels[level].title for level in self.stack)
 
     @property
     def between(self) -> Phase:
-        """The phase of what is done to leaves: before the first backward it is not yet for their gradients."""
+        """Return the phase of changes to leaves: before the first backward pass, they aren't updates from gradients."""
         return "backward" if self.working is not None else "update" if self.tasks else "forward"
 
     @property
     def working(self) -> tuple[str, int] | None:
-        """The innermost backward that is going on, and the order of derivative that what it computes belongs to."""
+        """Return the innermost backward pass in progress, and the order of derivative that it computes."""
         task = next(reversed(self._orders), None)
         return None if task is None else (task, self._orders[task] + 1)
 
@@ -275,7 +275,7 @@ class Frame:
         return ZEROS if gets_zeros else said(grad)
 
     def receiver(self, edge: EdgeState) -> str:
-        """Where a gradient goes, and for which output of a node that has several."""
+        """Return where a gradient goes, and for which output of a node that has several."""
         which = f" (output {edge.output_nr})" if len(getattr(self.place(edge.source), "outputs", ())) > 1 else ""
         return self.told(edge.source) + which
 
@@ -289,7 +289,7 @@ class Frame:
         return self.called(outputs[nr][0]) if nr in outputs else self.told(id)
 
     def stale(self, node: str, index: int) -> bool:
-        """Whether the node's saved tensor was written after it was saved."""
+        """Return True if the node's saved tensor was written after it was saved."""
         saved = self.nodes[node].made.saved[index]
         return saved.tensor is not None and self.version(saved.tensor) > saved.version
 
@@ -305,7 +305,7 @@ class Frame:
         return self.tensors[tensor].base or tensor
 
     def version(self, tensor: str) -> int:
-        """How often a tensor was written, or what shares its memory."""
+        """Return how often a tensor, or another one with the same memory, was written."""
         return self._versions[self.owner(tensor)]
 
     # What records do to a frame.
@@ -390,7 +390,7 @@ class Frame:
             self._inner.add(tensor)
 
     def _keeping(self, keepers: dict[str, int]) -> dict[str, int]:
-        """Those of the nodes that still keep what they saved; the others are looked at once."""
+        """Return the nodes among these that still hold what they saved; the others are visited once."""
         for node in [node for node in keepers if not self.nodes[node].keeps]:
             del keepers[node]
         return keepers

@@ -1,4 +1,4 @@
-"""What is put down of hooks, and of the nodes where they may be."""
+"""Describe hooks, and the nodes where they may be, for a recorder."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class ByIdentity(Generic[Fact]):
 def named_parts(module: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Yield a module and all modules in it with their paths, each once, as `named_modules` does.
 
-    They are told apart by identity, and no code of their classes is run: a class may compare its objects otherwise.
+    Modules are distinguished by identity, without running code of their classes, which may compare objects otherwise.
     """
     met: set[int] = set()
     todo: list[tuple[str, Any]] = [(path, module)]

@@ -63,7 +63,7 @@ def _written(fact: Any) -> Any:
 
 @cache
 def _plan(kind: type[Any]) -> list[tuple[str, Any, int]]:
-    """Of each field that is written with its fact the name, the default and how long a text in it may be."""
+    """Return name, default and maximum text length of each field that is written with its fact."""
     fields = [each for each in dataclasses.fields(kind) if (kind, each.name) != (NodeCreated, "path")]
     return [(each.name, each.default, _LONGEST.get(each.name, _LONGEST_TEXT)) for each in fields]
 

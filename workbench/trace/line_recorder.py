@@ -30,10 +30,10 @@ _BUSY = "The lines of Functions are not recorded: a debugger or a coverage tool 
 
 
 class Watcher(Protocol):
-    """Who is told of the functions it wants; the frame is of no use to it afterwards."""
+    """Receive events of the functions it wants; it must not keep their frames."""
 
     def wants(self, code: CodeType) -> bool:
-        """Whether this function is to be watched."""
+        """Return True if this function should be watched."""
         ...
 
     def called(self, frame: FrameType) -> None:
@@ -50,7 +50,7 @@ _watchers: list[Watcher] = []
 
 
 def watch(watcher: Watcher) -> None:
-    """From now on tell the watcher."""
+    """Start reporting to the watcher."""
     with recording_lock:
         _watchers.append(watcher)
         if len(_watchers) == 1:
@@ -184,7 +184,7 @@ class LineWatcher:
         self._ctxs: weakref.WeakKeyDictionary[Any, tuple[int, dict[int, str]]] = weakref.WeakKeyDictionary()
 
     def wants(self, code: CodeType) -> bool:
-        """Whether it is a method that the user wrote of a Function."""
+        """Return True if it is a method that the user wrote in a Function."""
         try:
             return self._codes[code] is not None
         except KeyError:

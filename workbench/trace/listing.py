@@ -27,13 +27,13 @@ _NEAR = 26  # bytes of code in which a loop begins after it got its iterator
 
 
 def calls_many(text: str) -> bool:
-    """Whether an expression is the call of a builtin that calls others many times."""
+    """Return True if an expression is the call of a builtin that calls others many times."""
     return _MANY.match(text) is not None
 
 
 @lru_cache(100)
 def _statements(tree: ast.Module) -> dict[int, ast.stmt]:
-    """By line, the statement without a body of its own that is there."""
+    """Return, by line, the statement there that has no body of its own."""
     found = [node for node in ast.walk(tree) if isinstance(node, ast.stmt) and not hasattr(node, "body")]
     return {line: node for node in found for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
 
@@ -126,7 +126,7 @@ class Listing:
         return self._name(offset) in ("RAISE_VARARGS", "RERAISE")
 
     def calls_many(self, offset: int) -> bool:
-        """Whether an instruction is the call of a builtin that calls others many times: `sum(parts)`."""
+        """Return True if an instruction is the call of a builtin that calls others many times: `sum(parts)`."""
         return self._name(offset).startswith(_CALLS) and calls_many(self.text(offset))
 
     # The place in the source.
@@ -137,7 +137,7 @@ class Listing:
 
     @cached_property
     def _unseen(self) -> list[tuple[tuple[int, int], Loop]]:
-        """The loops of a code without a source, by what it jumps back over, outer ones first; not their variables."""
+        """Return the loops of a code without a source, from its backward jumps, outer ones first, without variables."""
         lasts = {
             step.argval: step.offset
             for step in dis.get_instructions(self.code)
@@ -147,13 +147,13 @@ class Listing:
 
     @cached_property
     def loop_names(self) -> frozenset[str]:
-        """The variables that its `for` loops set."""
+        """Return the variables that its `for` loops set."""
         asking = [at for at in range(0, len(self._bytes), 2) if self._name(at) in ("FOR_ITER", "GET_ANEXT")]
         asked = [self.place(at).asks for at in asking]
         return frozenset([name for loop in asked if loop is not None for name in loop.names])
 
     def place(self, offset: int) -> CodePlace:
-        """Where an instruction is in the source, as far as that is known."""
+        """Return where an instruction is in the source, as far as that is known."""
         found = self._places.get(offset)
         if found is None:
             found = self._places[offset] = self._find(offset)
@@ -180,7 +180,7 @@ class Listing:
         return self._loops[node]
 
     def _target(self, offset: int) -> int | None:
-        """Of an instruction that gets a loop's next item, or its iterator, the one that puts it into the variable."""
+        """Return the instruction that stores in the variable what this one gets, a loop's iterator or next item."""
         name = self._name(offset)
         if name == "GET_ITER":
             for at in range(offset + 2, min(offset + _NEAR, len(self._bytes)), 2):
@@ -201,7 +201,7 @@ class Listing:
         return next((loops[0] for loops in reversed([*together]) if len({*loops}) == 1), None)
 
     def follows(self, here: int, there: int) -> bool:
-        """Whether the flow can come from one instruction to another without another round of a loop around both."""
+        """Return True if control can flow between two instructions without another iteration of a loop around both."""
         return follows(self.place(here), self.place(there))
 
 

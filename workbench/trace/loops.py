@@ -40,7 +40,7 @@ class Loop:
         self.statement = isinstance(whole, ast.stmt)
 
     def begins_anew(self, before: Mapping[str, int], now: Mapping[str, int]) -> bool:
-        """Whether its variable only grows, and holds less than before."""
+        """Return True if its variable only grows, and is less than before."""
         name = self.variables[0]
         was, count = before.get(name), now.get(name)
         return was is not None and count is not None and count < was and _GROWS.search(self.title) is not None
@@ -143,7 +143,7 @@ _line = attrgetter("lineno")
 
 
 def _holds(node: Any, position: Any) -> bool:
-    """Whether a node is around a place, of which perhaps only the line is known."""
+    """Return True if a node is around a place, of which perhaps only the line is known."""
     begin: Any = node
     end: Any = node
     if isinstance(node, ast.match_case):
@@ -157,9 +157,9 @@ def _holds(node: Any, position: Any) -> bool:
 
 
 def follows(here: CodePlace, there: CodePlace) -> bool:
-    """Whether the flow can come from one place to another without another round: not between two branches.
+    """Return True if control can flow between two places without another iteration: not between two branches.
 
-    Statements run in the order of the source, all else in that of the instructions.
+    Statements run in source order, everything else in the order of the instructions.
     """
     for at, ((node, field, one), (_, other_field, other)) in enumerate(zip(here.steps, there.steps, strict=False)):
         if field in _BLOCKS and other_field in _BLOCKS:
@@ -176,9 +176,9 @@ def follows(here: CodePlace, there: CodePlace) -> bool:
 
 
 def _goes_on(steps: tuple[PathStep, ...]) -> bool:
-    """Whether the flow goes on behind the outermost of some statements after what is in it: all blocks have an end.
+    """Return True if the flow goes on after the outermost of some statements: if all of its blocks have an end.
 
-    What a `try` or a `with` holds may fail there.
+    The contents of a `try` or a `with` may fail there.
     """
     leaves: ast.AST | None = None
     for node, field, _ in reversed(steps):

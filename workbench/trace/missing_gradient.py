@@ -42,7 +42,7 @@ def without_gradient(error: BaseException | None) -> tuple[Called, tuple[str, in
 
 
 def is_any_tensor(thing: Any) -> bool:
-    """Whether it is a tensor, of either engine."""
+    """Return True if it is a tensor of either engine."""
     names = dir(class_of(thing))
     return "is_leaf" in names and "retains_grad" in names
 

@@ -1,4 +1,4 @@
-"""The records of modules and optimisers: which parameters they hold, and in which mode a module is called."""
+"""The records of modules and optimizers: which parameters they hold, and in which mode a module is called."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class _Found(Building):
 
     @property
     def quiet(self) -> bool:
-        """Whether a player does not stop for it."""
+        """True if a player doesn't stop for it."""
         return True
 
     def apply(self, frame: Frame) -> None:
-        """Note the tensors; those that nothing else has told of stand in no picture."""
+        """Note the tensors; those without other records are in no picture."""
         for seen in getattr(self, "tensors", ()):
             known = frame.tensors.get(seen.id)
             frame.see(seen)
@@ -78,7 +78,7 @@ class ModuleCalled(_Found):
 
 @dataclass(frozen=True, slots=True)
 class ParameterGroup:
-    """A group of an optimiser's: its learning rate, if that is known, and its parameters."""
+    """An optimizer's parameter group: its learning rate, if it is known, and its parameters."""
 
     lr: float | None
     parameters: tuple[str, ...]
@@ -91,9 +91,10 @@ def _groups(at: Reading, groups: tuple[tuple[float | None, tuple[int, ...]], ...
 @kind_of_event
 @dataclass(frozen=True, slots=True)
 class OptimizerFound(_Found):
-    """An optimiser makes its first step, or the first with other parameters or another learning rate than before.
+    """Record an optimizer's first step, or the first with other parameters or another learning rate than before.
 
-    `optimizer` is its class, and `number` tells it from others. Its groups have parameters without a gradient too.
+    `optimizer` is its class, and `number` distinguishes it from others. Its groups include parameters without a
+    gradient.
     """
 
     optimizer: str

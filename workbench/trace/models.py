@@ -1,4 +1,4 @@
-"""What a recorder knows of modules and optimisers, so that it tells of them when they are others than before."""
+"""What a recorder knows of modules and optimizers, to record them when they change."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ROOM = 16_000_000  # values of weights that are copied before a step, all toget
 
 
 class Models:
-    """What was told last of each module and each optimiser."""
+    """Hold the last recorded state of each module and optimizer."""
 
     def __init__(self) -> None:
         self._called: ByIdentity[tuple[Any, ...]] = ByIdentity()
@@ -35,7 +35,7 @@ class Models:
         self._groups.clear()
 
     def is_called_anew(self, module: Any, grad: bool) -> bool:
-        """Whether anything has changed that a record of a call of this module tells."""
+        """Return True if something has changed that the record of a module's call contains."""
         facts: list[Any] = [grad, module.training]
         for part in parts_of(module):
             own = part.__dict__
@@ -49,7 +49,7 @@ class Models:
         return True
 
     def has_other_groups(self, optimizer: Any, rates: tuple[Any, ...]) -> bool:
-        """Whether an optimiser has other parameters, or other rates, than at the step before."""
+        """Return True if an optimizer has other parameters, or other learning rates, than at the step before."""
         told = rates, *[id(each) for group in optimizer.param_groups for each in (group, *group["params"])]
         if self._groups.get(optimizer) == told:
             return False
@@ -57,7 +57,7 @@ class Models:
         return True
 
     def copies_of(self, optimizer: Any) -> dict[int, Any]:
-        """Memory for the weights of an optimiser as they were before a step."""
+        """Return memory for the weights of an optimizer as they were before a step."""
         return self._copies.setdefault(optimizer, {})
 
     def number_of(self, optimizer: Any) -> int:
@@ -80,7 +80,7 @@ def parts_of(module: Any) -> list[Any]:
 
 
 def is_moody(module: Any) -> bool:
-    """Whether a module computes otherwise while it is training: it leaves out values, or averages statistics."""
+    """Return True if a module computes differently in training: it drops values, or averages statistics."""
     own = module.__dict__
     if own.get("_buffers", {}).get("running_mean") is not None:
         return True
@@ -88,7 +88,7 @@ def is_moody(module: Any) -> bool:
 
 
 def _settings(module: Any) -> str:
-    """How often a module leaves out a value: `p 0.5`."""
+    """Return the probability with which a module drops a value: `p 0.5`."""
     own = module.__dict__
     return next((f"p {own[name]:g}" for name in _CHANCES if type(own.get(name)) in (int, float)), "")
 
@@ -104,7 +104,7 @@ def held_by(module: Any, is_tensor: Callable[[Any], bool]) -> dict[str, Any]:
 
 
 class ModelDescriber(Describer):
-    """Puts down the calls of outermost modules, and the groups of optimisers, where they are others than before."""
+    """Record the calls of outermost modules, and the groups of optimizers, when they change."""
 
     _outermost: ModuleNames
 
@@ -119,7 +119,7 @@ class ModelDescriber(Describer):
         raise NotImplementedError
 
     def _begin_step(self, optimizer: Any) -> None:
-        """Put down the groups of an optimiser, and remember the weights that it is about to change."""
+        """Record the groups of an optimizer, and remember the weights that it is about to change."""
         self._tell_groups(optimizer)
         copies, room = self._models.copies_of(optimizer), _ROOM
         for tensor in [each for group in optimizer.param_groups for each in group["params"]]:
@@ -140,7 +140,7 @@ class ModelDescriber(Describer):
         self._weights, self._has_moved = {}, False
 
     def _put_backward(self, *told: Any, **named: Any) -> None:
-        """After a backward within a step the way of a weight is another one, if it has moved already."""
+        """Record a backward pass inside a step, after which a weight that moved already takes another direction."""
         if self._has_moved:
             self._end_step()
         super()._put_backward(*told, **named)
@@ -157,7 +157,7 @@ class ModelDescriber(Describer):
         return moved if math.isfinite(moved) else None
 
     def _tell_called(self, module: Any, grad: bool) -> None:
-        """Put down the call of an outermost module that has returned; `grad`: operations were recorded."""
+        """Record the call of an outermost module that has returned; `grad`: operations were recorded."""
         if not self._models.is_called_anew(module, grad):
             return
         held = held_by(module, self._is_tensor)
@@ -177,7 +177,7 @@ class ModelDescriber(Describer):
         self._put_called(name, type(module).__name__, found, parameters, grad, bool(module.training), modes, line)
 
     def _tell_groups(self, optimizer: Any) -> None:
-        """Put down the groups of an optimiser that begins a step."""
+        """Record the groups of an optimizer that begins a step."""
         groups = optimizer.param_groups
         rates = tuple([self._rate(group.get("lr")) for group in groups])
         if not self._models.has_other_groups(optimizer, rates):
@@ -197,7 +197,7 @@ class ModelDescriber(Describer):
         self._put_groups(type(optimizer).__name__, number, found, tuple(told), line)
 
     def _met(self, tensor: Any, found: dict[int, Any]) -> int:
-        """Put down a tensor of which nobody has told yet; its serial number."""
+        """Record a tensor that has no record yet, and return its serial number."""
         serial = self._tag(tensor)
         return serial if serial in self._tensors else self._describe(tensor, found)
 

@@ -67,7 +67,7 @@ class ModuleNames:
         return name
 
     def find(self, unnamed: Iterable[int], frames: Iterable[FrameType]) -> None:
-        """Name tensors that modules hold which nobody has called, if one of these frames leads to them."""
+        """Name tensors held by modules that weren't called, if one of these frames leads to them."""
         left = {*unnamed}
         for way in (way for frame in frames for way in _ways(frame)):
             if _is_module(way.thing) and way.short:

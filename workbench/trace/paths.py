@@ -158,9 +158,9 @@ class Paths:
             frames[place].held = now
 
     def _turned(self, points: list[_Point], held: dict[int, dict[str, int]]) -> tuple[int, Loop | None] | None:
-        """How many frames are the same calls as before, and the outermost loop whose variable holds something else.
+        """Return the number of frames from the same calls as before, and the outermost loop whose variable changed.
 
-        Where that begins anew, a loop around it has another round, or its function was called again.
+        If that loop starts over, a loop around it has another iteration, or its function was called again.
         """
         around: tuple[int, Loop] | None = None  # the innermost loop outside
         for place, (frame, (told, offset)) in enumerate(zip(self._frames, points, strict=False)):
@@ -181,7 +181,7 @@ class Paths:
         return None
 
     def _compare(self, points: list[_Point], entered: list[_Entered] | None) -> tuple[int, Loop | None]:
-        """How many frames are the same calls as before, and the loop of the last of them that begins another round."""
+        """Return how many frames are the same calls as before, and the last one's loop that has another iteration."""
         frames = self._frames
         most = min(len(frames), len(points))
         differs = most
@@ -220,7 +220,7 @@ class Paths:
         return kept, begun
 
     def _anew(self, entered: list[_Entered] | None) -> tuple[int, int | None] | None:
-        """Where the outermost scope was entered that the last node was not in."""
+        """Return where the outermost scope was entered that the last node wasn't in."""
         for at, (_, serial, place, lasti, *_) in enumerate(entered or ()):
             if at >= len(self._serials) or self._serials[at] != serial:
                 return place, lasti
@@ -246,7 +246,7 @@ class Paths:
         return self._path
 
     def _told(self, entered: list[_Entered]) -> list[tuple[Any, ...]]:
-        """Of each part its kind and what tells it from others, then its title, number and what modules have more."""
+        """Return each part's kind and key, then its title, its number and modules' further facts."""
         frames = self._frames
         users = [place for place, frame in enumerate(frames) if frame.listing.users]
         waiting = list(entered)
@@ -292,7 +292,7 @@ class Paths:
         return self._statements.setdefault(place, len(self._statements) + 1), text
 
     def _in_layer(self, place: int) -> list[tuple[Any, ...]]:
-        """In a layer of this package that a frame calls: the rounds of its loops, and the expression in them."""
+        """Return the loop iterations and the expression inside a layer of this package that a frame calls."""
         rows: list[tuple[Any, ...]] = []
         within = [each for each in self._frames[place + 1 :] if each.listing.layers]
         for frame in within:

@@ -1,7 +1,7 @@
-"""Where the source of a program probably cuts a loss off from what takes gradients, when nobody recorded.
+"""Find where a program's source probably cuts a loss off from tensors that require grad, without a recording.
 
-The lines that made the loss are followed back through the assignments of its function. A cut is only named where what
-it is applied to takes gradients, as the variables show; it is a question even then.
+The lines that made the loss are followed back through the assignments of its function. A cut is only named if what it
+is applied to takes gradients, as the variables show; even then, it is a question.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class _Search:
         return any(self._requires(each) for each in ast.walk(value) if isinstance(each, ast.Name | ast.Attribute))
 
     def _requires(self, name: ast.expr) -> bool:
-        """Whether a variable is a tensor, or has parameters, that take gradients; of a function's own it may be."""
+        """Return True if a variable is a tensor, or has parameters, that take gradients; a function's own may."""
         value = self._value_of(name)
         if value is None:
             return self.unknown and isinstance(name, ast.Name)

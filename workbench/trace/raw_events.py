@@ -1,7 +1,7 @@
-"""What a recorder has put down: raw events, of which a Reader makes records when somebody asks.
+"""What a recorder has recorded: raw events, which a Reader turns into records on request.
 
-Each event that several engines have is put down by one method: a value that is added to it is added here and in its
-record, for all of them.
+Each event that several engines have is recorded by one method: a new value is added here and in its record, for all
+engines.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Copies = tuple[Any, ...]  # what was kept of gradients
 
 
 class Ended(Exception):
-    """Given as the error to a recording that no block ends: nobody knows whether the program caught those before."""
+    """The error given to a recording outside a `with` block: whether the program caught earlier errors is unknown."""
 
 
 class RawEvents:
@@ -61,7 +61,7 @@ class RawEvents:
     # What a trace asks for.
 
     def records(self, count: int | None = None) -> list[Record]:
-        """Everything put down so far, or up to when `count` was this number."""
+        """Return all records so far, or up to when `count` was this number."""
         self._flush_deaths()
         if len(self._names) != self._named:  # a name belongs to its tensor from the beginning
             self._read_anew()
@@ -73,7 +73,7 @@ class RawEvents:
 
     @property
     def count(self) -> int:
-        """How many records there were so far."""
+        """Return the number of records so far."""
         return self._gone + len(self._raw) - bool(self._gone)  # the first then tells of those that are gone
 
     def id_of(self, serial: int) -> str | None:
@@ -90,13 +90,13 @@ class RawEvents:
             self._read_anew()
 
     def _flush_deaths(self) -> None:
-        """Put down the nodes that were let go since the last event."""
+        """Record the nodes that were dropped since the last event."""
         raise NotImplementedError
 
     # Tensors.
 
     def _tell(self, found: dict[int, Any]) -> None:
-        """Put down tensors as they are, if there are any."""
+        """Record tensors as they are, if there are any."""
         if found:
             self._raw.append((TensorsFound, tuple(found.values())))
 
@@ -113,16 +113,16 @@ class RawEvents:
         optimizer: str | None,
         moved: float | None,
     ) -> None:
-        """Put down a write, which made the tensor an output of a node; that of its base `slices` it, if that is new."""
+        """Record a write, which made the tensor an output of a node; that of its base `slices` it, if that is new."""
         told = TensorWritten, tensor, name, version, value, node, output_nr, stack, slices, optimizer, moved
         self._raw.append(told)
 
     def _put_grad_changed(self, tensor: int, grad: Any, name: str, stack: Stack) -> None:
-        """Put down that a tensor's gradient is another, or was written by the operation of this name."""
+        """Record that a tensor's gradient is another, or was written by the operation of this name."""
         self._raw.append((GradChanged, tensor, grad, name, stack))
 
     def _put_shown(self, tensor: int, line: Line) -> None:
-        """Put down that somebody looks at the graph of a tensor."""
+        """Record that the graph of a tensor is shown."""
         self._raw.append((TensorShown, tensor, line))
 
     # Modules and optimisers.
@@ -138,13 +138,13 @@ class RawEvents:
         modes: tuple[tuple[Any, ...], ...],
         line: Line,
     ) -> None:
-        """Put down the call of an outermost module; ModuleCalled says what each of these is."""
+        """Record the call of an outermost module; ModuleCalled explains the arguments."""
         self._raw.append((ModuleCalled, name, module, tuple(found.values()), parameters, grad, training, modes, line))
 
     def _put_groups(
         self, optimizer: str, number: int, found: dict[int, Any], groups: tuple[tuple[Any, ...], ...], line: Line
     ) -> None:
-        """Put down the groups of an optimiser: of each the learning rate, and the parameters."""
+        """Record the groups of an optimizer: the learning rate and the parameters of each."""
         self._raw.append((OptimizerFound, optimizer, number, tuple(found.values()), groups, line))
 
     # Nodes.
@@ -168,13 +168,13 @@ class RawEvents:
         runs: int | None = None,
         line: Line = None,
     ) -> None:
-        """Put down a node; NodeCreated says what each of these is. One `found` was there before anybody listened."""
+        """Record a node; NodeCreated explains the arguments. A `found` node existed before the recording."""
         told = NodeCreated, serial, name, kind, found, edges, given, tuple(tensors.values()), saved, stack
         more = pushing, attributes, entry, outputs, runs, zeros, line
         self._raw.append(told + more)  # in half the time of unpacking them
 
     def _put_gone(self, nodes: Iterable[int]) -> None:
-        """Put down nodes that nothing holds any more."""
+        """Record nodes that nothing refers to any more."""
         self._raw.append((NodesGone, tuple(nodes)))
 
     # A backward, by its serial number.
@@ -188,27 +188,27 @@ class RawEvents:
         create_graph: bool,
         stack: Stack,
     ) -> None:
-        """Put down that it begins: the places and outputs where, with the seeds; the places that are wanted."""
+        """Record the beginning of a backward pass: the places and outputs with the seeds, and the wanted places."""
         self._raw.append((BackwardStarted, task, roots, targets, keep_graph, create_graph, stack))
 
     def _put_started(self, task: int, place: int, grads: Copies) -> None:
-        """Put down that a node or a leaf has all its gradients, and runs."""
+        """Record that a node or a leaf has all its gradients, and runs."""
         self._raw.append((NodeStarted, task, place, grads))
 
     def _put_finished(self, task: int, node: int, grads: Copies) -> None:
-        """Put down what a node sends."""
+        """Record what a node sends."""
         self._raw.append((NodeFinished, task, node, grads))
 
     def _put_freed(self, node: int) -> None:
-        """Put down that a node's saved tensors are freed."""
+        """Record that a node's saved tensors are freed."""
         self._raw.append((SavedFreed, node))
 
     def _put_captured(self, task: int, place: int, output_nr: int, grad: Any) -> None:
-        """Put down a gradient that is handed to the caller."""
+        """Record a gradient that is returned to the caller."""
         self._raw.append((GradCaptured, task, place, output_nr, grad))
 
     def _put_over(self, task: int) -> None:
-        """Put down that it is over."""
+        """Record the end of a backward pass."""
         self._raw.append((BackwardFinished, task))
 
     def left_with(self, error: BaseException | None, missing: tuple[Called, tuple[str, int]] | None = None) -> None:
@@ -236,24 +236,24 @@ class RawEvents:
         return any((value_of(raw, "error"), value_of(raw, "message")) == words for raw in self._raw if raw[0] is Failed)
 
     def _put_unseen(self, counts: Mapping[str, int]) -> None:
-        """Put down how many backward passes threads have run that were not recorded, by the thread's name."""
+        """Record how many unrecorded backward passes threads have run, by the thread's name."""
         self._raw += [(BackwardsUnseen, *each) for each in counts.items()]
 
     def miss_engine(self, engine: str, nodes: int) -> None:
-        """Put down that another engine has made so many nodes, if this one did nothing."""
+        """Record that another engine has made this many nodes, if this one did nothing."""
         if nodes and not self._raw:
             self._raw.append((EngineUnseen, engine, nodes))
 
     def _put_failed(
         self, task: int | None, place: int | None, error: str, message: str, about: tuple[int, ...] = (), *more: Any
     ) -> None:
-        """Put down an error by its words alone: its traceback would keep every tensor of the failed call."""
+        """Record an error by its message only: its traceback would keep every tensor of the failed call."""
         self._raw.append((Failed, task, place, error, message, about, *more))
 
     # The user's hooks.
 
     def _put_hooks(self, places: Iterable[tuple[int, Hooks]]) -> None:
-        """Put down which hooks are at these places, where they are others than before."""
+        """Record which hooks are at these places, if they have changed."""
         news: list[tuple[int, Hooks]] = []
         for place, hooks in places:
             if hooks != self._hooks.get(place, ()):
@@ -265,7 +265,7 @@ class RawEvents:
     def _put_hook(
         self, task: int, place: int, hook: tuple[Any, ...], before: tuple[Any, ...], after: tuple[Any, ...]
     ) -> None:
-        """Put down what a hook did; after an accumulation that is told once the accumulation is."""
+        """Record what a hook did; after an accumulation, it is recorded together with that."""
         (self._late if hook[0] == "accumulated" else self._raw).append((HookRan, task, place, hook, before, after))
 
     def _take_late(self, leaf: int) -> list[Raw]:
@@ -276,10 +276,10 @@ class RawEvents:
         return told
 
     def _forget_late(self, task: int) -> None:
-        """Forget what hooks of a task that is over did after an accumulation that nobody told of."""
+        """Forget what hooks of a finished task did after an unrecorded accumulation."""
         self._late = [each for each in self._late if value_of(each, "task") != task]
 
     def _put_accumulated(self, task: int, leaf: int, grad: Any, late: list[Raw]) -> None:
-        """Put down a leaf's new gradient: as it was before hooks, and what these did after that."""
+        """Record a leaf's new gradient: its value before hooks, and what these did after that."""
         self._raw.append((GradAccumulated, task, leaf, value_of(late[0], "before")[0] if late else grad))
         self._raw += late

@@ -65,11 +65,11 @@ class Reader:
 
     @property
     def read_already(self) -> int:
-        """How many raw events it has read."""
+        """Return the number of raw events it has read."""
         return len(self._records)
 
     def forget_all_but(self, tensors: set[int]) -> None:
-        """Tell anew of all tensors but these."""
+        """Describe all tensors again, except for these."""
         known = {self.ids.get(serial) for serial in tensors}
         self._last = {id: seen for id, seen in self._last.items() if id in known}
 
@@ -161,7 +161,7 @@ class Reader:
         return tuple(news)
 
     def cut(self, way: Way, word: str, line: Line, operation: str = "", others: tuple[int, ...] = ()) -> Cut:
-        """Where a gradient would have gone, as far as a record has told of it."""
+        """Return where a gradient would have gone, as far as the records show it."""
         known = [self.ids[each] for each in others if each in self.ids]
         own = None if way.place is None else self.ids.get(way.place)
         return Cut(own, way.output_nr, word, source(line), operation, tuple(known))

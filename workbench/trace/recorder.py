@@ -1,6 +1,6 @@
-"""The recorder: what it puts down of each event, its chapters, and the graph behind an error that nobody recorded.
+"""The recorder: what it stores of each event, its chapters, and the graph behind an error without a recording.
 
-It keeps small tuples, of which `Reader` makes records: a record for each would cost ten times as much meanwhile.
+It keeps small tuples, which `Reader` turns into records: creating records at once would cost ten times as much.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from .workbench_engine import grad_of, is_tensor, maker_of, version_of, zeros_of
 
 
 class EventRecorder(WorkbenchDescriber):
-    """Hears the engine's events, and adds a raw event for each to what it has put down."""
+    """Listen to the engine's events, and add a raw event for each."""
 
     def __init__(self, limit: int = LIMIT) -> None:
         super().__init__(limit)
@@ -214,7 +214,7 @@ class EventRecorder(WorkbenchDescriber):
     # What a write in place changes of what was put down before: whose result its node has saved, whose history.
 
     def _correct(self, written: Any, node: Any) -> None:
-        """Of the node that recorded a write: its result is what is written, which it was given as it was before."""
+        """Correct the node that recorded a write: its result is the written tensor, its input the earlier one."""
         serial = tag(node)
         places = range(len(self._raw) - 1, -1, -1) if serial in self._nodes and not self._repeating else ()
         for at in places:
@@ -330,7 +330,7 @@ class EventRecorder(WorkbenchDescriber):
             self._operation(op, args, outputs)
 
     def _operation(self, op: Any, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
-        """Put down an operation, unless a node tells of it."""
+        """Record an operation, unless a node shows it."""
         outputs = tuple([output for output in outputs if is_tensor(output)])
         self._learn_names()
         if not outputs or any(self._has_node(output) for output in outputs):
@@ -346,7 +346,7 @@ class EventRecorder(WorkbenchDescriber):
         self._raw.append((OperationRan, serial, op, tuple(given), tensors, results, spot_of(user_frame())))
 
     def _has_node(self, tensor: Any) -> bool:
-        """Whether a tensor, or what it stands for, is the output of a node."""
+        """Return True if a tensor, or what it stands for, is the output of a node."""
         while tensor is not None:
             maker = maker_of(tensor)
             if maker is not None and tag(maker) in self._nodes:
@@ -398,7 +398,7 @@ class Recorder(InChapters, EventRecorder):
                     raise
 
     def watch(self, on: bool) -> None:
-        """From now on note which nodes are gone; or no longer."""
+        """Start or stop noting which nodes are dropped."""
         with recording_lock:
             self._flush_deaths()
             self._lives = {} if on else None
@@ -410,13 +410,13 @@ class Recorder(InChapters, EventRecorder):
         self._tensors &= {tensor[0] for each in told for tensor in value_of(each, "tensors") or ()}
 
     def _flush_deaths(self) -> None:
-        """Put down the nodes that were let go since the last event."""
+        """Record the nodes that were dropped since the last event."""
         if self._dead and self._lives is not None:
             dead = [self._lives.pop(self._dead.pop(0), None) for _ in range(len(self._dead))]
             self._put_gone([serial for serial in dead if serial is not None])
 
     def records(self, count: int | None = None) -> list[Record]:
-        """Everything heard so far, or up to when `count` was this number: nothing, if all that was let go."""
+        """Return all records so far, or up to when `count` was this number: none, if all of those were dropped."""
         with recording_lock:
             return super().records(count)
 
@@ -473,7 +473,7 @@ class Recorder(InChapters, EventRecorder):
 
 
 class ErrorRecorder(Recorder):
-    """Puts down what was there when an error left the engine, and then the error."""
+    """Record the state when an error left the engine, and then the error."""
 
     _held: Sequence[Any] = ()  # what the user's variables hold
 

@@ -38,7 +38,7 @@ Checkpoint = Annotated[str, asks("id", "k")]
 
 
 def is_slot(saved: Saved) -> bool:
-    """Whether nothing is kept, as a checkpoint will compute it again."""
+    """Return True if nothing is saved, because a checkpoint will compute it again."""
     return saved.packed is not None and saved.packed.kept == "_Slot"
 
 
@@ -70,12 +70,12 @@ class CheckpointKept(Record):
 
     @property
     def repeated(self) -> bool:
-        """Whether it is what was computed again; else it is arguments, maybe those of a checkpoint in such a run."""
+        """True if it was computed again; else it has arguments, maybe those of a checkpoint in such a run."""
         return self.again and all(saved.name.isdigit() for saved in self.saved)
 
     @property
     def quiet(self) -> bool:
-        """Whether a player does not stop for it: it belongs to the step of a node."""
+        """True if a player doesn't stop for it: it belongs to the step of a node."""
         return True
 
     def apply(self, frame: Frame) -> None:
@@ -103,11 +103,11 @@ class CheckpointDropped(Record):
 
     @property
     def quiet(self) -> bool:
-        """Whether a player does not stop for it: it belongs to the step of a node."""
+        """True if a player doesn't stop for it: it belongs to the step of a node."""
         return True
 
     def apply(self, frame: Frame) -> None:
-        """Nothing in the graph changes."""
+        """Leave the graph as it is."""
 
     def sentence(self, frame: Frame) -> str:
         """Say that a node has what it needs; the end of a checkpoint belongs to no step."""
@@ -163,17 +163,17 @@ class NodeCreated(Building):
 
     @property
     def quiet(self) -> bool:
-        """Whether a player does not stop for it."""
+        """True if a player doesn't stop for it."""
         return self.found
 
     @property
     def operation(self) -> str:
-        """What the node is the backward of: `Square` for SquareBackward, `mul` for MulBackward0."""
+        """Return what the node is the backward of: `Square` for SquareBackward, `mul` for MulBackward0."""
         return _operation(self.name, self.custom)
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What it may be told by, the shortest first: its name, with the user's expression, with its place."""
+        """Return its descriptions, the shortest first: its name, with the user's expression, with its place."""
         text = self.path[-1].title if self.path and self.path[-1].kind == "expression" else ""
         if not text:
             return (self.name,)
@@ -273,7 +273,7 @@ class NodeCreated(Building):
     ) -> NodeCreated | TensorsFound:
         """Return the record; if an earlier chapter has the node already, only its tensors.
 
-        Of one whose birth nobody heard, somebody else may have told the line.
+        A node from before the recording may have its line from another record.
         """
         if found and node in at.ids:
             return TensorsFound(at.seen(tensors))
@@ -318,7 +318,7 @@ class NodesGone(Building):
 
     @property
     def quiet(self) -> bool:
-        """Whether a player does not stop for it."""
+        """True if a player doesn't stop for it."""
         return True
 
     def apply(self, frame: Frame) -> None:
@@ -328,7 +328,7 @@ class NodesGone(Building):
             frame.touch(Key("node", node))
 
     def sentence(self, frame: Frame) -> str:
-        """How many they are, or which."""
+        """Say how many they are, or which."""
         if len(self.nodes) < 2:
             return "" if not self.nodes else f"{frame.told(self.nodes[0])} was freed: nothing references it"
         return f"{len(self.nodes):,} nodes were freed: nothing references them"
@@ -348,14 +348,14 @@ class EventsLetGo(Building):
 
     @property
     def quiet(self) -> bool:
-        """Whether a player does not stop for it."""
+        """True if a player doesn't stop for it."""
         return True
 
     def apply(self, frame: Frame) -> None:
-        """Nothing of them is known."""
+        """Leave the graph as it is: nothing is known of them."""
 
     def sentence(self, frame: Frame) -> str:
-        """How many."""
+        """Say how many there were."""
         return f"{self.count:,} earlier event{' was' if self.count == 1 else 's were'} dropped"
 
 
@@ -366,11 +366,11 @@ class Unseen(Building):
 
     @property
     def quiet(self) -> bool:
-        """Whether a player does not stop for it."""
+        """True if a player doesn't stop for it."""
         return True
 
     def apply(self, frame: Frame) -> None:
-        """Nothing of it is known."""
+        """Leave the graph as it is: nothing is known of it."""
 
     def sentence(self, frame: Frame) -> str:
         """Nothing."""
@@ -410,15 +410,15 @@ class FailuresCaught(Building):
 
     @property
     def quiet(self) -> bool:
-        """Whether a player does not stop for it."""
+        """True if a player doesn't stop for it."""
         return True
 
     def apply(self, frame: Frame) -> None:
-        """Nothing in the graph changes."""
+        """Leave the graph as it is."""
 
 
 def lost_said(events: Iterable[Record]) -> str:
-    """How many events were lost, and how many backward passes not seen: sentences without a last dot, or nothing."""
+    """Say how many events were lost and backward passes missed, in sentences without the last full stop, or nothing."""
     count, said = 0, list[str]()
     unseen: list[BackwardsUnseen] = []
     for event in events:
@@ -455,7 +455,7 @@ class TensorsFound(Building):
 
     @property
     def quiet(self) -> bool:
-        """Whether a player does not stop for it."""
+        """True if a player doesn't stop for it."""
         return True
 
     def apply(self, frame: Frame) -> None:
@@ -493,9 +493,9 @@ class TensorShown(Building):
 @kind_of_event
 @dataclass(frozen=True, slots=True)
 class TensorWritten(Building):
-    """An in-place operation wrote into a tensor; through a view, its base may come from another node: `slices`.
+    """An in-place operation wrote to a tensor; through a view, its base may come from another node: `slices`.
 
-    Of a weight that is not kept whole it tells how far an optimiser's step has `moved` it so far: the norm of that.
+    For a weight that isn't stored completely, `moved` is the norm of its change so far in an optimizer's step.
     """
 
     tensor: Changed
@@ -551,7 +551,7 @@ class TensorWritten(Building):
 @kind_of_event
 @dataclass(frozen=True, slots=True)
 class BackwardStarted(Record):
-    """A backward begins; with `targets`, only what lies on a way to them will run."""
+    """A backward pass begins; with `targets`, only what is on a path to them will run."""
 
     task: str
     roots: tuple[Root, ...]
@@ -574,7 +574,7 @@ class BackwardStarted(Record):
         frame.cursor = self.source or frame.cursor
 
     def sentence(self, frame: Frame) -> str:
-        """Where it starts and with what."""
+        """Say where it starts and with what."""
         starts: list[str] = []
         for root in self.roots:
             starts.append(f"{frame.output(root.node, root.output_nr)} with the gradient {said(root.seed)}")
@@ -633,7 +633,7 @@ class NodeFinished(Record):
     grads: tuple[Value | None, ...]
 
     def apply(self, frame: Frame) -> None:
-        """Its gradients travel the edges."""
+        """Let its gradients travel the edges."""
         for index, grad in enumerate(self.grads):
             if (key := f"{self.node}.{index}") in frame.edges:
                 frame.flow(self.task, key, grad)
@@ -659,7 +659,7 @@ class SavedFreed(Record):
     node: Known
 
     def apply(self, frame: Frame) -> None:
-        """Its saved tensors are gone."""
+        """Drop its saved tensors."""
         inner = frame.nodes[self.node].made.runs
         for node in (self.node,) if inner is None else (self.node, inner):
             frame.nodes[node].freed = True
@@ -713,7 +713,7 @@ class GradChanged(Record):
 
     @property
     def clears(self) -> bool:
-        """Whether nothing is left of it."""
+        """True if nothing is left of it."""
         return self.grad is None or self.name == "zero_"
 
     def apply(self, frame: Frame) -> None:
@@ -766,12 +766,12 @@ class GradCaptured(Record):
 @kind_of_event
 @dataclass(frozen=True, slots=True)
 class BackwardFinished(Record):
-    """A backward is over."""
+    """A backward pass has ended."""
 
     task: str
 
     def apply(self, frame: Frame) -> None:
-        """Nothing runs or travels any more."""
+        """Stop all that runs or travels."""
         frame.finish(self.task)
         frame.focus = None
 
@@ -802,7 +802,7 @@ class Failed(Record):
     called: Called | None = None  # what the engine had called then, if that raised it
 
     def phase(self, frame: Frame) -> Phase:
-        """Whether it came while gradients travelled."""
+        """Return the phase: "backward" if it came while gradients traveled."""
         return "forward" if self.task is None else "backward"
 
     def apply(self, frame: Frame) -> None:
@@ -847,7 +847,7 @@ Level = Annotated[str, asks("id", "l")]
 @kind_of_event
 @dataclass(frozen=True, slots=True)
 class LevelEntered(Building):
-    """A transform begins: "grad", "jvp" or "vmap" with the size of its batch; `found` if nobody listened then."""
+    """A transform begins: "grad", "jvp" or "vmap" with its batch size; `found` if it began before the recording."""
 
     level: Level
     transform: str
@@ -858,12 +858,12 @@ class LevelEntered(Building):
 
     @property
     def quiet(self) -> bool:
-        """Whether a player does not stop for it."""
+        """True if a player doesn't stop for it."""
         return self.found
 
     @property
     def title(self) -> str:
-        """What the level is called: `vmap of 5 (level 2)`."""
+        """Return the level's name: `vmap of 5 (level 2)`."""
         batch = "" if self.size is None else f" of {self.size}"
         return f"{self.transform}{batch} (level {self.number})"
 

@@ -28,7 +28,7 @@ _MOST = 5_000
 
 
 def place_of(code: CodeType, around: Iterable[FrameType]) -> Place:
-    """Where the source of a code is; the frames around it, inner ones first, hold the text of what no file has."""
+    """Return where the source of a code is; the frames around it, inner ones first, hold text that isn't in a file."""
     file = code.co_filename
     if (found := _found.get((file, code))) is not None:
         return found

@@ -1,4 +1,4 @@
-"""What a record is: how it is read from a raw event, changes a frame and is told."""
+"""Define records: how each is read from a raw event, changes a frame and is described."""
 
 from __future__ import annotations
 
@@ -82,12 +82,12 @@ class Record:
         return cls(*arguments, **named)
 
     def phase(self, frame: Frame) -> Phase:
-        """Whether values go down, gradients climb, or leaves are changed by them; the event has changed the frame."""
+        """Return whether values flow down, gradients flow up, or leaves are updated; the frame is after the event."""
         return "backward"
 
     @property
     def quiet(self) -> bool:
-        """Whether a player does not stop here, as it tells of something that was there before."""
+        """True if a player doesn't stop here, because it describes something from earlier."""
         return False
 
     def apply(self, frame: Frame) -> None:
@@ -117,13 +117,13 @@ class Building(Record):
     __slots__ = ()
 
     def phase(self, frame: Frame) -> Phase:
-        """Whether values go down, or a backward that is going on computes."""
+        """Return whether values flow down, or a backward pass in progress computes."""
         return "forward" if frame.working is None else "backward"
 
 
 @cache
 def _ways(kind: type[Record]) -> tuple[HowRead | None, ...]:
-    """How each value of a raw event is read; None: it is as it is."""
+    """Return how to read each value of a raw event; None: unchanged."""
     hints = get_type_hints(kind, include_extras=True)
     return tuple([_way(hints[name]) for name in names_of(kind)])
 

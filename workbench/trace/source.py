@@ -40,7 +40,7 @@ _engines: tuple[str, ...] = ()  # the folders of other engines that are recorded
 
 
 def leave_out(folder: str) -> None:
-    """From now on what lies in this folder is no code of the user's."""
+    """Treat code in this folder as not the user's from now on."""
     global _engines
     if folder not in _engines:
         _engines += (folder,)
@@ -48,13 +48,13 @@ def leave_out(folder: str) -> None:
 
 
 def is_engines(file: str) -> bool:
-    """Whether code is the workbench's own or that of another engine that is recorded."""
+    """Return True if code is the workbench's own or that of another recorded engine."""
     return file.startswith(OWN) or file.startswith(_engines)
 
 
 @cache
 def is_users(file: str) -> bool:
-    """Whether code is neither the workbench's own, nor the standard library's, Jupyter's or a recorded engine's."""
+    """Return True if code belongs to neither the workbench, the standard library, Jupyter nor a recorded engine."""
     installed = next((file.partition(folder)[2] for folder in _INSTALLED if folder in file), None)
     library = file.startswith(_LIBRARY) if installed is None else installed.partition(os.sep)[0] in _HOSTS
     return not library and not is_engines(file)
@@ -79,7 +79,7 @@ def keep_text(file: str, text: str) -> str:
 
 
 def lines_of(file: str) -> list[str]:
-    """All lines of a source; none where it is not known."""
+    """Return all lines of a source; none if it is unknown."""
     if _KEPT in file:
         return _texts.get(file, [])
     return [] if file in NAMELESS else linecache.getlines(file)
@@ -158,7 +158,7 @@ def file_of(path: str) -> str:
 
 
 def joined(text: str) -> str:
-    """Several lines as one, without comments, and with no more between brackets than on one line."""
+    """Return several lines as one, without comments or line breaks between brackets."""
     one = " ".join(without_comment(text).split())
     return re.sub(r",? ([)\]}])", r"\1", re.sub(r"([(\[{]) ", r"\1", one))
 

@@ -26,7 +26,7 @@ def user_frame() -> FrameType | None:
 
 
 def user_frames() -> Iterator[FrameType]:
-    """All frames of the user's code, the innermost first."""
+    """Return all frames of user code, the innermost first."""
     frame: FrameType | None = _frame_at(1)
     while frame is not None:
         if is_users(frame.f_code.co_filename):
@@ -51,7 +51,7 @@ def user_line() -> Line:
 
 
 def spot_of(frame: FrameType | None) -> Spot:
-    """Where a frame is, without what the frame holds."""
+    """Return where a frame is, without what it holds."""
     if frame is None:
         return None
     _listing(frame)  # while the text that it runs can be found
@@ -182,7 +182,7 @@ def stepping() -> str | None:
 
 
 def is_nested_step() -> bool:
-    """Whether the step of an optimiser that is running is part of another one, as of an optimiser around it."""
+    """Return True if the running optimizer step is part of another one, such as a wrapping optimizer's."""
     count = 0
     frame: FrameType | None = _frame_at(1)
     while frame is not None:

@@ -37,7 +37,7 @@ class Recording(Protocol):
     """What a trace is read from while it grows."""
 
     def records(self) -> Sequence[Record]:
-        """Everything heard so far."""
+        """Return all records so far."""
         ...
 
 
@@ -56,7 +56,7 @@ class Timeline:
 
     @property
     def events(self) -> Sequence[Record]:
-        """Everything that happened so far."""
+        """Return all events so far."""
         return self._source if isinstance(self._source, Sequence) else self._source.records()
 
     def kept(self, make: Callable[[Any], _Made], of: Callable[[Sequence[Record]], Any] | None = None) -> _Made:
@@ -79,10 +79,10 @@ class Timeline:
 
     @property
     def steps(self) -> list[int]:
-        """The event counts at which a player stops: a node's run and all that comes of it are one step.
+        """Return the event counts at which a player stops: a node's run and its results are one step.
 
-        So are an operation at one level and the same at the levels above. One more is that nodes are gone after the
-        last of them, unless all had run and kept nothing.
+        An operation at one level and the same one at the levels above are one step too. There is one more step if nodes
+        are dropped after the last one, unless all of them had run and saved nothing.
         """
         stops: list[int] = []
         running = returned = False
@@ -111,7 +111,7 @@ class Timeline:
         return stops
 
     def _dies_alive(self, end: Sequence[Record]) -> bool:
-        """Whether in the end nodes are gone that did not run, or still had what they saved."""
+        """Return True if in the end nodes are dropped that didn't run, or still held what they saved."""
         dead = {node for event in end if isinstance(event, NodesGone) for node in event.nodes}
         if not dead:
             return False
@@ -125,7 +125,7 @@ class Timeline:
 
     @property
     def phases(self) -> list[Phase]:
-        """What the stops are part of."""
+        """Return the phases of the stops."""
         found: list[Phase] = []
         frame, begin = Frame(), 0
         for end in self.steps:
@@ -171,13 +171,13 @@ class Ending(Timeline):
 
     @property
     def steps(self) -> list[int]:
-        """The end alone, if anything happened."""
+        """Return only the end, if anything happened."""
         count = len(self.events)
         return [count] if count else []
 
 
 def _clear_together(one: Record | None, next: Record) -> bool:
-    """Whether two gradients are cleared by the same line, as zero_grad does it."""
+    """Return True if two gradients are cleared by the same line, as zero_grad does it."""
     if not (isinstance(one, GradChanged) and isinstance(next, GradChanged)):
         return False
     return one.clears and next.clears and one.source == next.source

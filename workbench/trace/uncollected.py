@@ -9,9 +9,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def uncollected() -> Generator[None]:
-    """No cycles are looked for inside: nearly all that is made of a large trace lives on, and is gone through in vain.
+    """Pause the garbage collector: nearly everything that a large trace creates stays, so searching it is futile.
 
-    Of 100,000 nodes that takes a third of the time.
+    For 100,000 nodes the search takes a third of the time.
     """
     collecting = gc.isenabled()
     try:

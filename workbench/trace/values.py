@@ -87,7 +87,7 @@ class Value:
 
     @property
     def is_known(self) -> bool:
-        """Whether anybody has looked at the values."""
+        """True if the values are known."""
         return bool(self.nonfinite) or not math.isnan(self.norm)
 
     @property
@@ -100,7 +100,7 @@ class Value:
 
     @property
     def trouble(self) -> str:
-        """What is wrong with the values, in words; empty if they are all finite."""
+        """Return what is wrong with the values, in words; empty if they are all finite."""
         if not self.nonfinite:
             return ""
         size = math.prod(self.shape)
@@ -111,7 +111,7 @@ class Value:
         return self._listed(shown, line) or self._summed_up(line)
 
     def brief(self, line: int) -> str:
-        """As `text`, but what sums up an array has 3 digits, and no mean."""
+        """Return the same as `text`, but a summary has 3 digits, and no mean."""
         return self._listed(_SHOWN, line) or self._summed_up(line, 3, mean=False)
 
     def _listed(self, shown: int, line: int) -> str:
@@ -174,9 +174,9 @@ def distance(one: Any, other: Any) -> float:
 
 
 def counts_of(array: Any, low: float | None, high: float | None) -> tuple[int | None, int | None]:
-    """How many values of an array with these ends are zero, and how many of its units are off.
+    """Return how many values of an array with these ends are zero, and how many of its units are off.
 
-    Where values lie on both sides of 0 nobody counts: that takes as long as half of all else that is kept of them.
+    Arrays with values on both sides of 0 aren't counted: that takes half as long as the rest of the summary.
     """
     if low is None or high is None:
         return None, None

@@ -13,7 +13,7 @@ from .raw_events import Hooks
 
 
 def is_tensor(thing: object) -> bool:
-    """Whether it is one of the engine's tensors."""
+    """Return True if it is one of the engine's tensors."""
     return hasattr(type(thing), "_meta")
 
 
@@ -24,7 +24,7 @@ def maker_of(tensor: Any) -> Any:
 
 
 def version_of(tensor: Any) -> int:
-    """How often a tensor was written; nobody counts that of one made in inference mode."""
+    """Return how often a tensor was written; writes to a tensor made in inference mode aren't counted."""
     if tensor._storage is None and (tensor._fn is None or not tensor._fn.keeps_result):
         return 0  # most have never been written
     return 0 if tensor.is_inference() else tensor._version
@@ -65,7 +65,7 @@ class LeafNode:
 
 
 def has_hooks(extra: Any) -> bool:
-    """Whether there are any among the rare facts of a node."""
+    """Return True if a node's rarely used facts include hooks."""
     return extra is not None and bool(extra.tensor_hooks or extra.retainers or extra.pre_hooks or extra.post_hooks)
 
 

@@ -120,7 +120,7 @@ def _check_groups_and_step(opened: Any, depth: Any, step: Any) -> None:
 
 
 def _tell_findings(trace: Timeline, board: Storyboard) -> None:
-    """Have the step that a picture of a training opens at begin with what is certainly wrong, if anything is."""
+    """Let the step that a training picture opens at begin with what is certainly wrong, if anything is."""
     if not any(type(event) is TensorWritten and event.optimizer is not None for event in trace.events):
         return
     found = [each for each in findings(trace) if each.certain]

@@ -1,4 +1,4 @@
-"""The graph of each step of a training once its backward is over, in the same places: what a cell of health opens."""
+"""The graph of each training step after its backward pass, in the same places: a health cell opens it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _INSIDES = 2_000  # boxes in closed groups that a reader can open
 
 @dataclass(frozen=True, slots=True)
 class TrainingMoment:
-    """A step of a training: its number, and how many events there are when its backward is over."""
+    """A training step: its number, and the number of events when its backward pass ends."""
 
     number: int
     end: int
@@ -86,7 +86,7 @@ def _drawn(
 
 
 def _after(events: list[Record], plan: GroupPlan | None) -> Storyboard:
-    """One step, in which everything is as it is then."""
+    """Return one step, in which everything is as it is then."""
     view, part = Flow(events), Ending(events)
     board = tell(part, view) if plan is None else plan.tell(part, view)
     board.steps = board.steps[:1] or [StoryStep("")]

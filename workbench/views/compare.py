@@ -120,7 +120,7 @@ def _too_large(trace: Timeline, most: int) -> ValueError:
 
 
 def _in_groups(traces: Mapping[str, Timeline], alone: Mapping[str, set[str]] | None) -> dict[str, _Side]:
-    """Both sides with as many levels of groups open as fit, of a training those of the nodes `alone`."""
+    """Return both sides with as many levels of groups open as fit; in a training run, those of the nodes `alone`."""
     sides: dict[str, _Side] = {}
     for depth in range(_DEEPEST + 1):
         deeper = {side: _down_to(depth, trace) for side, trace in traces.items()}
@@ -134,7 +134,7 @@ def _in_groups(traces: Mapping[str, Timeline], alone: Mapping[str, set[str]] | N
 
 
 def _fitted(sides: dict[str, _Side], tall: bool = False) -> dict[str, _Side] | None:
-    """Both as they are or with short lines, if they fit so."""
+    """Return both as they are or with short lines, if they fit like that."""
     if _fit(sides, tall):
         return sides
     short = {side: each.cut() for side, each in sides.items()}
@@ -162,14 +162,14 @@ def _steps(
 
 
 def _marked(box: Box, kinds: Collection[str]) -> dict[str, Any]:
-    """How a box is drawn in which these things differ."""
+    """Return how a box is drawn in which these things differ."""
     unlike = ", ".join(kind for kind in kinds if kind != "only here")
     marks = textwrap.wrap(f"≠ {unlike}", TEXT_COLUMNS) if unlike else []
     return {"state": "differs", "lines": (*box.lines, *["only here"] * ("only here" in kinds), *marks)}
 
 
 def _fit(sides: dict[str, _Side], tall: bool = False) -> bool:
-    """Whether both have room beside each other; what is `tall` may go on below the window."""
+    """Return True if both fit side by side; what is `tall` may continue below the window."""
     scenes = [each.scene for each in sides.values() if each.scene.boxes]
     if any(len(scene.boxes) > _SMALL for scene in scenes):
         return False
@@ -221,7 +221,7 @@ def _cut(scene: Scene) -> Scene:
 
 
 def _whole(trace: Timeline) -> _Side:
-    """All nodes of a trace's graph after its last event."""
+    """Return all nodes of a trace's graph after its last event."""
     view = Graph(trace.events)
     frame = Frame(view.program.words)
     for event in trace.events:

@@ -22,7 +22,7 @@ _BACKWARD = re.compile(r"\.backward\(.*\)$")
 
 
 def gather(item: Item) -> None:
-    """In a crowded row, what one line computed becomes one item, and so do small things between large ones."""
+    """Combine what one line computed into one item in a crowded row, and small things between large ones too."""
     for each in item.items:
         if each.kind:
             gather(each)
@@ -67,7 +67,7 @@ def _line(items: list[Item], at: tuple[str, int] | int | None, place: int, in_mo
 
 @lru_cache(10_000)
 def _is_statement(line: str) -> bool:
-    """Whether a line of the program is a whole statement, or the head of one, and no part of one of several lines."""
+    """Return True if a line of the program is a whole statement or the head of one, not a part of a longer one."""
     return parsed(line) is not None or (line.endswith(":") and parsed(f"{line} pass") is not None)
 
 
@@ -83,7 +83,7 @@ def _call(line: str, held: str) -> str:
 
 
 def is_around_module(line: Group) -> bool:
-    """Whether a line has a module in it that would stand for itself."""
+    """Return True if a line has a module in it that would be shown separately."""
     modules = [item for item in line.items if isinstance(item, Group) and item.kind == "scope"]
     return line.kind == "line" and any(map(_is_large, modules))
 
@@ -99,9 +99,9 @@ def _line_of(item: Item) -> tuple[str, int] | int | None:
 
 
 def _are_joined(items: Sequence[Item]) -> bool:
-    """Whether what these compute is one thing: in `mu, logvar = f(h), g(h)` nothing goes from one to the other.
+    """Return True if what these compute is one thing: in `mu, logvar = f(h), g(h)` nothing connects them.
 
-    What a backward recorded is: it is joined by gradients that have no node.
+    What a backward pass recorded is: it is connected by gradients without a node.
     """
     if any([node.ran for item in items for node in item.nodes()]):
         return True

@@ -112,7 +112,7 @@ class _Story:
         self.broken = self._broken() if self.advice.about == "write" else None
 
     def _broken(self) -> tuple[int, TensorWritten | None] | None:
-        """Which of the tensors that the failed node saved was written, and by which event."""
+        """Return which of the failed node's saved tensors was written, and by which event."""
         if self.node is None:
             return None
         for index, saved in enumerate(self.frame.nodes[self.node].made.saved):
@@ -136,7 +136,7 @@ class _Story:
         return ""
 
     def _during(self, event: Record | None) -> Phase:
-        """Whether an event came while a backward went on."""
+        """Return True if an event came during a backward pass."""
         going: set[str | None] = set()
         for each in self.events:
             if each is event:
@@ -159,7 +159,7 @@ class _Story:
         return self._told(wide) if over > 0 and wide >= _LEAST_COLUMNS else board
 
     def _told(self, wide: int) -> Storyboard:
-        """With a story so wide: a step for the save, one for the write, and one for the error; it opens at that."""
+        """Return the story at this width: steps for the save, for the write, and for the error, where it opens."""
         boxes, arrows, left = self._graph()
         says = self._says()
         message = f"{self.failed.error}: {self.failed.message}" if self.failed.message else self.failed.error

@@ -31,7 +31,7 @@ class _Place(NamedTuple):
     words: str
 
     def lies_in(self, other: _Place) -> bool:
-        """Whether it is a part of another."""
+        """Return True if it is a part of another."""
         return other.begin <= self.begin and self.end <= other.end and self is not other
 
 
@@ -83,7 +83,7 @@ def _leave_out(text: str, places: Iterable[_Place], room: int) -> str:
 
 
 def _nested(places: Iterable[_Place]) -> dict[_Place, _Place | None]:
-    """Of each part the next larger one that it lies in."""
+    """Return, for each part, the next larger one around it."""
     outer: dict[_Place, _Place | None] = {}
     around: list[_Place] = []
     for place in sorted(places, key=lambda each: (each.begin, -each.end)):
@@ -95,7 +95,7 @@ def _nested(places: Iterable[_Place]) -> dict[_Place, _Place | None]:
 
 
 def _packages(text: str) -> list[_Place]:
-    """Where an expression names the packages of functions: what is too long is `tanh(x)` for `torch.tanh(x)`."""
+    """Return where an expression names the packages of functions: a long `torch.tanh(x)` becomes `tanh(x)`."""
     spans = [(len(text[: found.start()].encode()), found[0]) for found in _PACKAGE.finditer(text)]
     return [_Place(begin, begin + len(found.encode()), "") for begin, found in spans]
 

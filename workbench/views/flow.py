@@ -91,7 +91,7 @@ class Flow(Graph):
         return boxes, arrows
 
     def shows(self, frame: Frame, edge: EdgeState) -> bool:
-        """Whether an edge is part of the story: data are behind a cut, and where transforms take them."""
+        """Return True if an edge is part of the story: data are upstream of a cut, and where transforms take them."""
         return edge.kind in ("gradient", "seed", "cut") or self._shows_data(frame, edge.source)
 
     def _shows_data(self, frame: Frame, id: str) -> bool:
@@ -192,7 +192,7 @@ class Flow(Graph):
         return _NEARLY_ZERO if grad.norm <= rounding else "VANISHING"
 
     def looks(self, grad: Value | None) -> tuple[int, ArrowTone]:
-        """How broad the arrow of a gradient is, and its tone."""
+        """Return the width of a gradient's arrow, and its tone."""
         word = self._word(grad) if grad is not None else ""
         return (1, "mixed") if grad is None else (self._weight(grad, word), self._tone(grad, word))
 
@@ -264,7 +264,7 @@ def _rounding(frame: Frame, key: str) -> float:
 
 
 def _repeated(small: Sequence[int], large: Sequence[int]) -> bool:
-    """Whether an array of the one shape can be repeated to the other."""
+    """Return True if an array of the one shape can be broadcast to the other."""
     pairs = zip(reversed(small), reversed(large), strict=False)
     return len(small) <= len(large) and all(one in (1, other) for one, other in pairs)
 

@@ -430,7 +430,7 @@ class FoldedGraph:
         return any(each.id == group for each in self.path(id))
 
     def receiver(self, frame: Frame, edge: EdgeState) -> str:
-        """Where a gradient goes, and in which group that is, if it leads into one."""
+        """Return where a gradient goes, and the group around that, if it leads into one."""
         entered = [group for group in self.path(edge.source) if not self._holds(group.id, edge.target or "")]
         receiver, within = frame.receiver(edge), f" in {entered[0].called}" if entered else ""
         return receiver if within in receiver else receiver + within
@@ -444,7 +444,7 @@ class FoldedGraph:
         return beside[0].title if beside[0].kind in ("", "scope") else beside[0].called
 
     def _merged(self, frame: Frame, bundle: str) -> Arrow:
-        """One arrow for all edges that lead from one box to another."""
+        """Return one arrow for all edges that lead from one box to another."""
         keys, total = self._merging[bundle].keys, self._merging[bundle].total
         first = frame.edges[next(iter(keys))]
         ends = self.stands(self._view.source(first)), self.stands(first.target or "")
@@ -475,7 +475,7 @@ class FoldedGraph:
         return closed_box(frame, self._summary(id), came, went, self._view)
 
     def _placed(self, boxes: list[Box]) -> list[Box]:
-        """Each box in the innermost group that it is part of; the frame of such a part is then not drawn."""
+        """Place each box in the innermost group that it is part of; the frame of such a part is then not drawn."""
         for at, box in enumerate(boxes):
             tensor = tangent_in(box.id)
             home = box.id if tensor is None else self._view.lanes.place(tensor)

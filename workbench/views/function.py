@@ -153,7 +153,7 @@ class _StepBuilder:
         return Storyboard(Scene(title, boxes))
 
     def _survey(self) -> None:
-        """Which Functions there are, and how much each has to show at once."""
+        """Count the Functions, and how much each has to show at once."""
         calls: dict[str, tuple[_Card, set[str]]] = {}
         for event in self._events:
             if isinstance(event, MethodCalled):
@@ -171,7 +171,7 @@ class _StepBuilder:
             card.methods = dict(sorted(card.methods.items(), key=lambda pair: (pair[1].first, order.index(pair[0][0]))))
 
     def _place(self) -> None:
-        """All the boxes, where they stand from the beginning to the end."""
+        """Create all boxes, in the places where they stay."""
         top = 0.0
         methods = [made for card in self._cards.values() for made in card.methods.values()]
         numbers = max(len(f"{made.first + made.code.text.count(chr(10))}") for made in methods)
@@ -266,7 +266,7 @@ class _StepBuilder:
     def _note(
         self, call: _FunctionCall, line: str | None, event: LineReached | MethodEnded, news: Sequence[str]
     ) -> None:
-        """Put down what the line that has run has done, and of the call, by its `def`, what it was given."""
+        """Note what the last line did and, at the `def`, what the call was given."""
         done = [f"{each.name} = {_said(each)}{_why(call, each)}" for each in event.variables]
         done += [each.removesuffix(" now") for each in news if each.startswith("ctx ")]
         if isinstance(event, MethodEnded):
@@ -318,7 +318,7 @@ class _StepBuilder:
         return step
 
     def _light(self, call: _FunctionCall, state: Any) -> None:
-        """One line of a method stands out, and no other of it."""
+        """Highlight one line of a method, and no other."""
         place = call.card, call.method
         before, lit = self._lit.pop(place, None), self._line_id(call)
         if before is not None and before != lit:

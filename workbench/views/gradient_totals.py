@@ -73,7 +73,7 @@ class GradientTotal:
 
     @property
     def norms(self) -> str:
-        """That of the only gradient."""
+        """Return the norm of the only gradient."""
         if self.grad is None:
             return "none"
         return f"‖{self.grad.norm:.3g}‖" if self.grad.shape else self.grad.text()
@@ -107,12 +107,12 @@ class _Keys:
         return self.total
 
     def is_of_one_pass(self, frame: Frame, source: str) -> bool:
-        """Whether one backward, the last to bring something, brought all of these."""
+        """Return True if one backward pass, the last to bring something, brought all of these."""
         came = next(reversed(frame.place(source).came.values()), {})
         return len(self.moved) <= len(came) and (len(self.moved) > ADDED or came.keys() >= self.moved.keys())
 
     def has_all(self, frame: Frame, source: str) -> bool:
-        """Whether all that came there in its last backward is among these; what is new since then is looked at."""
+        """Return True if these include everything from the source's last backward pass; visit only new arrivals."""
         came = next(reversed(frame.place(source).came.values()), None)
         if came and frame.edges[next(reversed(came))].state != "idle":
             known = self.known if self.came is came else 0
@@ -123,9 +123,9 @@ class _Keys:
 
 
 class EdgeBundle:
-    """The edges that one arrow stands for; a change of one costs no more than the depth of a tree of their sums.
+    """The edges that one arrow represents; a change to one costs no more than the depth of a tree of their sums.
 
-    Those that change before somebody asks are added up together.
+    Changes that come before the next query are added up together.
     """
 
     def __init__(self, source: str) -> None:
@@ -139,7 +139,7 @@ class EdgeBundle:
 
     @property
     def total(self) -> GradientTotal:
-        """That of all edges."""
+        """Return the sum of all edges."""
         if self._changed:
             self._add_up()
         return self._rows[-1][0] if self.keys else GradientTotal()
@@ -172,7 +172,7 @@ class EdgeBundle:
         self._changed.add(place)
 
     def _add_up(self) -> None:
-        """Add up anew what stands above the edges that have changed."""
+        """Update the sums above the edges that have changed."""
         changed, self._changed = self._changed, set[int]()
         for level, row in enumerate(self._rows):
             if len(row) > 1 and level + 1 == len(self._rows):

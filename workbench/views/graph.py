@@ -117,7 +117,7 @@ class Graph:
             sources.add(edge.target)
 
     def _note_ends(self, events: Iterable[Record]) -> list[str | None]:
-        """Note the outputs that a backward starts at or that are shown; the variables that hold them."""
+        """Note the outputs that a backward pass starts at or that are shown, and the variables that hold them."""
         named: dict[tuple[str, int], str | None] = {}  # (node or leaf, output) -> variable
         maker: dict[str, tuple[str, int]] = {}
         ends: dict[tuple[str, int], None] = {}
@@ -172,15 +172,15 @@ class Graph:
         return self.lanes.input(frame, source), [self._arrow(frame, id, source, edge.target, edge)]
 
     def remarks(self, frame: Frame) -> list[str]:
-        """Nothing to add: the events say it all."""
+        """Return nothing, as the events' texts are complete."""
         return []
 
     def lost(self, frame: Frame, keys: Iterable[str]) -> list[str]:
-        """Nothing is said of what became of the gradients that these edges brought."""
+        """Say nothing of what became of the gradients that these edges brought."""
         return []
 
     def of_leaves(self, frame: Frame, ids: Collection[str]) -> list[str]:
-        """Nothing is said of the leaves in a closed group."""
+        """Say nothing of the leaves in a closed group."""
         return []
 
     def focus(self, frame: Frame) -> str | None:
@@ -204,21 +204,21 @@ class Graph:
         return edge.source if edge.differentiable else self.lanes.place(edge.source)
 
     def leads(self, edge: EdgeState) -> bool:
-        """Whether an edge has an arrow: the cut of what stands in its node's box is marked at what uses it."""
+        """Return True if an edge has an arrow: a cut inside its node's box is marked at its user."""
         return edge.kind != "cut" or self.lanes.place(edge.target or "") == edge.target
 
     def shows(self, frame: Frame, edge: EdgeState) -> bool:
-        """Whether an edge is part of the story."""
+        """Return True if an edge is part of the story."""
         return True
 
     def _cut(self, frame: Frame, edge: EdgeState) -> Cut | None:
-        """Where the way of a gradient ends, if that is on this edge."""
+        """Return where a gradient path ends, if that is on this edge."""
         within = not edge.differentiable and self.lanes.place(edge.source) != edge.source
         tensor = frame.tensors.get((edge.target or "") if edge.kind == "cut" else edge.source if within else "")
         return None if tensor is None else tensor.cut
 
     def has_output(self, id: str) -> bool:
-        """Whether an output of a node has a box."""
+        """Return True if an output of a node has a box."""
         return id in self._outputs
 
     def _node(self, frame: Frame, id: str) -> list[Box]:
@@ -244,7 +244,7 @@ class Graph:
         return [region, box] if region else [box]
 
     def _sent(self, frame: Frame, key: str) -> Detail | None:
-        """How a gradient that has gone along an edge came about."""
+        """Return how a gradient that has gone along an edge came about."""
         found = self.slopes(frame, key)
         to = frame.called(frame.edges[key].source)  # which stays as it is, whatever joins the graph later
         return None if found is None else Detail("Local slope", "text", f"to {to}: {found.sentence}")
@@ -285,7 +285,7 @@ class Graph:
         return arrow
 
     def together(self, frame: Frame, key: str, edge: EdgeState) -> ArrowSum | None:
-        """How much came to where this edge, the last of several, brought a gradient, and what one arrow tells of it."""
+        """Return how much came where this edge, the last of several, brought a gradient, and how one arrow shows it."""
         last = [*islice(frame.came_to(edge.source), 2)]
         if edge.state == "idle" or edge.lost or len(last) < 2 or last[0] != key:
             return None
@@ -297,16 +297,16 @@ class Graph:
         return count, label, *self.looks(total), fact(total.norm)
 
     def looks(self, grad: Value | None) -> tuple[int, ArrowTone]:
-        """How broad the arrow of a gradient is, and its tone."""
+        """Return the width of a gradient's arrow, and its tone."""
         return 0, ""
 
     def which(self, edge: EdgeState) -> str:
-        """Which output of a node an edge comes from, if it has more than one."""
+        """Return which output of a node an edge comes from, if it has more than one."""
         return f"output {edge.output_nr}" if edge.source in self._several else ""
 
 
 def arrived(frame: Frame, id: str) -> Value | None:
-    """All that came to the only output of a node, or to a leaf, in its last backward; None if that is not known yet."""
+    """Return all that reached a node's only output, or a leaf, in its last backward pass; None if it is unknown."""
     received = frame.place(id).received
     return received[0] if len(received) == 1 else None
 

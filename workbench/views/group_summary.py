@@ -108,9 +108,9 @@ class GroupSummary:
             (self.leaving if leaving else self.entering)[value.shape] = None
 
     def shapes(self, frame: Frame) -> str:
-        """`(3, 4) → (3, 2)`, or as much as is known.
+        """Return `(3, 4) → (3, 2)`, or as much as is known.
 
-        A single number is told, `(3, 2) → 0.5`, if an expression of numbers gives it, or if nothing uses it: a loss.
+        A single number is shown, `(3, 2) → 0.5`, if an expression of numbers gives it, or if nothing uses it: a loss.
         """
         last = frame.nodes.get(self.last) if self.held == self.count else None
         value = last.outputs[0][1] if last is not None and 0 in last.outputs else None
@@ -125,7 +125,7 @@ class GroupSummary:
 
     @property
     def parameters(self) -> list[str]:
-        """The parameters of modules that are used in it, those that stand elsewhere too."""
+        """Return the parameters of modules that are used in it, including those that are shown elsewhere."""
         own = [id for id, count in self.leaves.items() if count]
         return own + [id for id, name in self.referred.items() if "." in name and id not in self.leaves]
 
@@ -171,7 +171,7 @@ class GroupSummary:
 
     @property
     def state(self) -> BoxState:
-        """That of what is most urgent inside."""
+        """Return the most urgent state inside."""
         for state in ("error", "running", "ready", "pending"):
             if self.counts[state]:
                 return state
@@ -239,7 +239,7 @@ def closed_box(frame: Frame, summary: GroupSummary, came: EdgeBundle, went: Edge
 
 
 def _fit(parts: Iterable[str]) -> bool:
-    """Whether a line of a closed group has room for these."""
+    """Return True if a line of a closed group has room for these."""
     return columns(", ".join(parts)) <= GROUP_COLUMNS
 
 

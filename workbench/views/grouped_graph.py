@@ -65,7 +65,7 @@ def tell_grouped(
 
 @dataclass(slots=True)
 class GroupPlan:
-    """Which groups of a graph are told, and which of them are open."""
+    """Hold which groups of a graph are shown, and which of them are open."""
 
     links: Links
     opened: set[str]
@@ -116,9 +116,9 @@ def planned(
     uses: Iterable[Record] | None = None,
     room: int = _INSIDES,
 ) -> GroupPlan | None:
-    """How a graph with groups is told, as `tell_grouped` says; None if it has no groups.
+    """Return how a graph with groups is shown, as `tell_grouped` says; None if it has no groups.
 
-    `uses` are events that know more ways to use its nodes. Groups that are closed and can be opened have `room` for so
+    `uses` are events that know more uses of its nodes. Groups that are closed and can be opened have `room` for that
     many boxes.
     """
     events = list(events)
@@ -142,7 +142,7 @@ def planned(
 
 
 def is_small(events: Iterable[Record]) -> bool:
-    """Whether there is so little in a graph that all of it may stand open."""
+    """Return True if a graph is small enough to be shown completely open."""
     return sum(isinstance(event, NodeCreated | OperationRan) for event in events) <= _LARGE
 
 
@@ -263,7 +263,7 @@ class _GroupedStory:
         return ""
 
     def _step(self, stop: int, caption: str) -> None:
-        """One more step: what was touched since the one before, as it is now."""
+        """Return one more step: what changed since the one before, as it is now."""
         frame, graph, first, place = self._frame, self._graph, self._ending[stop], self._places[stop]
         self._phases.append(phase_of(self._parts[stop], frame, self._phases))
         drawn = graph.draw(frame, self._touched)

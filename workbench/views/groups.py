@@ -46,7 +46,7 @@ class Group:
 
     @property
     def path(self) -> list[Group]:
-        """The group after all that it lies in, the outermost first."""
+        """Return the group after all groups around it, the outermost first."""
         path: list[Group] = [self]
         outer = self.parent
         while outer is not None:
@@ -56,11 +56,11 @@ class Group:
 
     @property
     def called(self) -> str:
-        """What sentences tell it by; of a stretch of a row its title."""
+        """Return what sentences call it; for a stretch of a row, its title."""
         return self.told or self.title
 
     def nodes(self) -> list[str]:
-        """All nodes inside, in order."""
+        """Return all nodes inside, in order."""
         found: list[str] = []
         for item in self.items:
             if isinstance(item, Group):
@@ -70,7 +70,7 @@ class Group:
         return found
 
     def groups(self) -> list[Group]:
-        """All groups inside, outer ones first."""
+        """Return all groups inside, outer ones first."""
         found: list[Group] = []
         for item in self.items:
             if isinstance(item, Group):
@@ -94,7 +94,7 @@ class Program(Group):
 
 
 def repetitions(symbols: Sequence[object], least: int, covered: int) -> list[tuple[int, int, int]]:
-    """Where a row repeats at least so often, over so many items in all: where, the length of a pattern, how often."""
+    """Return where a row repeats at least `least` times over enough items: place, pattern length, how often."""
     count = len(symbols)
     longest = min(count // least, _LONGEST_PATTERN, max(8, _WORK // max(1, count)))
     if count < covered or longest < 1:

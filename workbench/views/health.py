@@ -1,4 +1,4 @@
-"""Health: what is wrong with a training, and a table with a row for each layer and parameter, a cell for each step."""
+"""Health: what is wrong with a training run, and a table with a row per layer and parameter and a cell per step."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class HealthChart:
         self.cells: dict[str, tuple[ShownCells, range]] = {}
 
     def _room(self) -> float:
-        """How wide the names are: where few steps leave room, as wide as the longest."""
+        """Return the width of the names: with few steps, the width of the longest."""
         said = width_of(self._steps_said()) if len(self.columns) > 1 else 0
         free = _RIGHT - _CELLS - max(self._pitch * len(self.columns), said)
         wanted = [row.depth * _INDENT + _SIGN + columns(clean(row.title)) * CHARACTER + 8 for row in self._rows]
@@ -297,7 +297,7 @@ class HealthChart:
             self.cells[f"{id}.{at}"] = told, several
 
     def _width(self, norm: float) -> float:
-        """How long the bar of a norm is."""
+        """Return the length of a norm's bar."""
         if not norm:
             return 1.0
         part = (math.log10(norm) - self._low) / (self._high - self._low)
@@ -335,7 +335,7 @@ class HealthChart:
         return StoryStep(f"{said[0].upper()}{said[1:]}{self._apart(several)}", "training", boxes=boxes)
 
     def _apart(self, several: range) -> str:
-        """Which rows, as the picture opens, are far from what is usual for them in these steps."""
+        """Return which rows, as the picture opens, are far from their usual values in these steps."""
         kinds: dict[str, list[tuple[float, str]]] = {}
         for at in seen_rows(self._rows, self._opened):
             row = self._rows[at]
@@ -395,7 +395,7 @@ def _moments(run: TrainingRun, chart: HealthChart) -> list[TrainingMoment]:
 
 
 def _end(step: TrainingStep) -> int:
-    """How many events there are when the last backward of a step is over."""
+    """Return the number of events when the last backward pass of a step ends."""
     end = step.backwards[-1].end
     return step.end if end is None else end + 1
 

@@ -26,7 +26,7 @@ class ShownCells:
 
     @property
     def measured(self) -> str:
-        """What the norm is of."""
+        """Return what the norm is of."""
         return self.rows[0].measured if self.rows else "gradient"
 
     def worst(self, steps: Sequence[int]) -> int:
@@ -34,7 +34,7 @@ class ShownCells:
         return max(steps, key=self.distance)
 
     def distance(self, step: int) -> float:
-        """How far the cell of a step is from what is usual in its row, in decades."""
+        """Return how far a step's cell is from its row's usual value, in decades."""
         return distance(self.cells[step], self.usuals[step])
 
 
@@ -57,7 +57,7 @@ class ShownRow:
 
 
 def shown_rows(rows: Sequence[HealthRow], most: int) -> list[ShownRow]:
-    """All rows in their modules; of more than `most` the innermost modules have no rows, and stay closed."""
+    """Return all rows in their modules; with more than `most`, the innermost modules have no rows, and stay closed."""
     deepest = max((len(row.path) for row in rows), default=0)
     found: list[ShownRow] = []
     for level in range(deepest, -1, -1):
@@ -149,7 +149,7 @@ def _worst_of(path: tuple[str, ...], inside: Sequence[HealthRow]) -> ShownCells:
 
 
 def _middle(norms: Sequence[float]) -> float | None:
-    """Of several usual norms the one in the middle, so that modules which are alike can be compared; zero if one is."""
+    """Return the middle one of several usual norms, so that similar modules can be compared; zero if one is zero."""
     if not norms or not all(norms):
         return 0.0 if norms else None
     middle = median([math.log10(each) for each in norms])
@@ -164,7 +164,7 @@ def usual_of(cells: Sequence[HealthCell | None]) -> float | None:
 
 
 def distance(cell: HealthCell | None, usual: float | None) -> float:
-    """How far a cell is from what is usual in its row, in decades; what is not finite is further than all."""
+    """Return how far a cell is from its row's usual value, in decades; non-finite values are furthest."""
     if cell is None or cell.norm is None:
         return -0.5
     if cell.nonfinite or not math.isfinite(cell.norm):

@@ -37,7 +37,7 @@ def badges(frame: Frame, id: str) -> list[str]:
 
 
 def hook_details(place: Place) -> list[Detail]:
-    """Each hook with the line it is defined in, and what hooks did in this backward."""
+    """Return each hook with the line it is defined in, and what hooks did in this backward pass."""
     return [
         *[Detail("Hook", "text", _defined(hook)) for hook in place.hooks],
         *[Detail("What a hook did", "text", f"{text}.") for text in place.hooked],
@@ -57,7 +57,7 @@ def packed_line(saved: Saved) -> list[str]:
 
 
 def packed_details(frame: Frame, saved: Saved) -> list[Detail]:
-    """Which hook packed it, where it is defined, and what it made of what."""
+    """Return which hook packed it, where it is defined, and what it made of what."""
     packed = saved.packed
     if packed is None:
         return []

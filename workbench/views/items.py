@@ -42,5 +42,5 @@ class Item:
     part: Box | None = None  # of the picture, which a function transform adds
 
     def nodes(self) -> list[Item]:
-        """All nodes in it, in order; of a node that itself."""
+        """Return all nodes in it, in order; for a node itself."""
         return [node for each in self.items for node in each.nodes()] if self.kind else [self]

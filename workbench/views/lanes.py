@@ -46,7 +46,7 @@ _SEEING = NodeCreated | TensorsFound | OperationRan | TangentPushed  # records w
 
 
 def wholes(seen: Iterable[TensorSeen]) -> dict[str, str]:
-    """Of data that a program reshaped without a name, the variable that they are of: view -> tensor."""
+    """Return, for data that a program reshaped without a name, the variable with the whole: view -> tensor."""
     known = {each.id: each for each in seen}
     found = {}
     for view in known.values():
@@ -142,11 +142,11 @@ class Lanes:
 
     @cached_property
     def titles(self) -> dict[str, str]:
-        """The words of the program on the boxes of nodes and operations."""
+        """Return the program's text on the boxes of nodes and operations."""
         return {id: title_of(item) for id, item in self._written.items()}
 
     def is_cut(self, event: Record) -> bool:
-        """Whether a node is given a tensor behind a cut, of which the trace knows the other side."""
+        """Return True if a node receives a tensor downstream of a cut, whose other side the trace knows."""
         given = [self._seen.get(arg.tensor or "") for arg in event.args] if isinstance(event, NodeCreated) else []
         return any([seen is not None and seen.cut is not None and seen.cut.node is not None for seen in given])
 
@@ -175,7 +175,7 @@ class Lanes:
         return made
 
     def places(self, events: Iterable[Record]) -> dict[str, Box | None]:
-        """Nodes and operations with a box, in order, and the part of the picture that each stands in."""
+        """Return nodes and operations with a box, in order, and the region of the picture around each."""
         frame = Frame()
         found: dict[str, Box | None] = {}
         for event in events:
@@ -190,7 +190,7 @@ class Lanes:
         return found
 
     def framed(self, id: str) -> bool:
-        """Whether a leaf stands in the part of the picture with what its level recorded."""
+        """Return True if a leaf is in the region of the picture with what its level recorded."""
         return id in self._seen and self._seen[id].level in self._framed
 
     def operation(self, frame: Frame, id: str) -> tuple[list[Box], list[Arrow]]:
@@ -338,7 +338,7 @@ class Lanes:
         return boxes
 
     def level_details(self, frame: Frame, id: str, tangent: bool = False) -> list[Detail]:
-        """Which level a tensor belongs to, and how many samples it has."""
+        """Return which level a tensor belongs to, and how many samples it has."""
         seen = self._seen.get(id)
         if seen is None or seen.level is None:
             return []

@@ -27,7 +27,7 @@ class TensorRow:
 
     @property
     def box(self) -> Box:
-        """What is told of them all."""
+        """Return the box that describes them all."""
         kinds = list(dict.fromkeys(seen.value.kind for seen in self.items))
         names = list(dict.fromkeys(seen.name or "" for seen in self.items))
         title = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
@@ -40,7 +40,7 @@ class TensorRow:
 
 
 class Links:
-    """What is known of a graph before it is told: who uses each tensor that stands for itself, and where that is."""
+    """Hold what is known of a graph in advance: who uses each tensor with its own box, and where that is."""
 
     def __init__(self, events: Iterable[Record], whole: Program, lanes: Lanes | None = None) -> None:
         self.groups = {group.id: group for group in whole.groups()}
@@ -141,9 +141,9 @@ class Links:
                 self.homes[id] = whole
 
     def _share(self, id: str, users: Sequence[str], whole: Group) -> None:
-        """Note which of these users of a tensor have a box beside them: where they are many, one in each group.
+        """Note which of these users of a tensor have a box next to them: where they are many, one in each group.
 
-        Of rounds that are told together these are many: then the first has the tensor itself, and any other a box.
+        In iterations that share their boxes these are many: then the first has the tensor itself, and any other a box.
         """
         common = self._common(users, whole)
         depth = 1 if common is whole else len(common.path) + 1
@@ -180,7 +180,7 @@ class Links:
         return self._references.get((tensor, user), tensor)
 
     def is_shared(self, tensor: str) -> bool:
-        """Whether a tensor is used elsewhere too, beside boxes that stand for it."""
+        """Return True if a tensor is used elsewhere too, next to boxes that refer to it."""
         return tensor in self._shared
 
     def _used(self, user: str, used: Iterable[str]) -> None:

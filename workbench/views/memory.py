@@ -296,7 +296,7 @@ ON_CTX = "An attribute of ctx isn't freed when the node has run. It is freed wit
 
 
 def _most_said(ledger: Ledger) -> str:
-    """How much is kept at the peak, and where that is."""
+    """Return how much is held at the peak, and where that is."""
     if not ledger.peak:
         return "nothing"
     points = ledger.points
@@ -415,7 +415,7 @@ def kept_of(frame: Frame, place: str, saved: Saved, value: Value | None) -> tupl
 
 
 def places_of(nodes: Iterable[NodeCreated]) -> dict[str, str]:
-    """Of each node in a module the path of that, `net.conv1`, and if there are others its operation: `net · relu`."""
+    """Return each node's module path, `net.conv1`, with several nodes in a module the operation too: `net · relu`."""
     made = {node.node: node for node in nodes if node.scope}
     paths = {id: _path(node) for id, node in made.items()}
     does: dict[str, set[str]] = {}
@@ -458,12 +458,12 @@ class Ledger:
 
     @cached_property
     def peak(self) -> int:
-        """The most that was kept."""
+        """Return the peak."""
         return max((point.total for point in self.points), default=0)
 
     @cached_property
     def anyway(self) -> int:
-        """What is needed of what lives anyway, while the most is kept."""
+        """Return what is needed of memory held anyway, at the peak."""
         return max((point.anyway for point in self.points if point.total == self.peak), default=0)
 
     @cached_property
@@ -476,7 +476,7 @@ class Ledger:
 
     @cached_property
     def forward(self) -> int:
-        """How many points there are before the first backward."""
+        """Return the number of points before the first backward pass."""
         return next((n for n, point in enumerate(self.points) if point.phase == "backward"), len(self.points))
 
     def _enter(self, event: Record, phase: Phase) -> None:
@@ -572,7 +572,7 @@ class Ledger:
         holder.most = max(holder.most, sum(holder.own.values()))
 
     def _have(self, held: KeptTensor, begins: bool) -> None:
-        """Somebody holds what lives anyway."""
+        """Note that something held anyway is needed."""
         name = self._frame.called(held.memory)
         row = self.holders.setdefault(held.memory, Holder(held.memory, name, None, most=held.size, anyway=True))
         if begins:

@@ -15,7 +15,7 @@ _RUNS = "The operation wrote through a view. CopySlices runs its node on the gra
 
 
 class NodeStatus:
-    """What is known of a trace's nodes before it is told."""
+    """Hold what is known of a trace's nodes in advance."""
 
     def __init__(self, events: Iterable[Record]) -> None:
         self._runs: dict[str, str] = {}  # the node of an operation that wrote through a view -> the one that runs it
@@ -55,7 +55,7 @@ class NodeStatus:
         return Box(f"{outer}.runs", "region", title, state=state, details=(Detail("What it is", "text", _RUNS),))
 
     def state(self, node: NodeState) -> tuple[BoxState, tuple[str, ...]]:
-        """How a node is drawn, and a line that says why, if it takes no part."""
+        """Return how a node is drawn, and a line that says why, if it takes no part."""
         calm = node.state in ("idle", "done")
         if node.gone and calm:
             return "over", (GONE,)

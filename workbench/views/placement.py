@@ -21,7 +21,7 @@ _LAYER = re.compile(r"^(\d+) › .*")  # the class of a layer that has only a nu
 
 
 def placed(events: Iterable[Record], lanes: Lanes | None) -> Item:
-    """All nodes in the parts that they were made in."""
+    """Return all nodes in the parts that they were made in."""
     events = list(events)
     whole = Item("graph", "graph")
     homes = {} if lanes is None else _homes(events, lanes, whole)
@@ -45,7 +45,7 @@ class _Running:
     known: int = 0  # the last part that there is
 
     def note(self, event: Record) -> None:
-        """Begin or end a backward."""
+        """Begin or end a backward pass."""
         if isinstance(event, BackwardStarted):
             self.before = self.before if self.tasks else self.known
             self.tasks.append(event.task)
@@ -65,7 +65,7 @@ class _Placing:
     running: _Running = field(default_factory=_Running)
 
     def add(self, event: NodeCreated) -> None:
-        """Put a node into the part that made it, where it is told for the first time."""
+        """Put a node into the part that made it, where it is first shown."""
         if event.node in self.there:
             return
         self.there.add(event.node)
@@ -109,7 +109,7 @@ class _Placing:
         return item
 
     def _ran(self, event: NodeCreated) -> bool:
-        """Whether a backward recorded the node."""
+        """Return True if a backward pass recorded the node."""
         return bool(self.running.tasks) and not event.found
 
     def _node(self, event: NodeCreated) -> Item:

@@ -100,7 +100,7 @@ def tell(trace: Timeline, view: FrameView) -> Storyboard:
 
 
 def opening(steps: Sequence[StoryStep], dies: bool) -> int | None:
-    """Where a picture without a backward opens, if in its last step nodes are only gone: before that; else None."""
+    """Return where a picture without backward opens, if its last step only drops nodes: before that; else None."""
     forward = all(step.phase != "backward" for step in steps)
     return len(steps) - 2 if dies and forward and len(steps) > 1 else None
 
@@ -240,7 +240,7 @@ def changed_fields(
 
 
 def place_of_stop(part: Sequence[Record], lanes: Lanes) -> str | None:
-    """Where the events of a stop happen, if they may be told together with those of the same group."""
+    """Return where the events of a stop happen, if they may be shown together with those of the same group."""
     if not _ALONE.isdisjoint(map(type, part)):
         return next((event.node for event in part if isinstance(event, NodeStarted)), None)
     for event in part:

@@ -89,7 +89,7 @@ def _simplified(item: Item, calls: tuple[str, ...] = ()) -> list[Item]:
 
 
 def _tell_apart_calls(items: Sequence[Item]) -> None:
-    """Of modules that have one text none has it: it is that of the call that led to all of them."""
+    """Clear the text of modules that share one: it is that of the call that led to all of them."""
     texts = Counter(item.text for item in items if item.scope)
     for item in items:
         if item.scope and texts[item.text] > 1:
@@ -97,7 +97,7 @@ def _tell_apart_calls(items: Sequence[Item]) -> None:
 
 
 def _is_needless(item: Item) -> bool:
-    """Whether a box around what lies in it would tell nothing, or what the picture has a frame for."""
+    """Return True if a box around its contents would say nothing, or has a frame in the picture already."""
     if item.kind in ("expression", "call"):
         if not item.title or transforms(tree_of(item.text)):  # without a source; or all that a transform does
             return True
@@ -254,7 +254,7 @@ def _row(items: Sequence[Item], groups: list[str | Group], rounds: bool) -> list
 
 
 def _between(items: Sequence[Item], period: int, rounds: bool) -> str:
-    """How many there are between the first and the last of what repeats, and which."""
+    """Return how many there are between the first and the last of what repeats, and which."""
     count = len(items) // period
     if rounds:
         return f"{len(items):,} more iterations ({items[0].number:,} to {items[-1].number:,})"

@@ -126,7 +126,7 @@ class _Inspector:
         self._phase = choice.phase
 
     def _place(self, node: str) -> int | None:
-        """Where a node is in the list."""
+        """Return a node's position in the list."""
         rank = self.survey.rank[node]
         place = bisect_left(self._ranked, rank)
         return place if self._ranked[place : place + 1] == [rank] else None
@@ -236,7 +236,7 @@ class _Inspector:
         return boxes
 
     def _slot(self, n: int, node: str, life: Life, place: tuple[float, float, float, float], top: float) -> list[Box]:
-        """One saved tensor: its facts, and its values as a heat map from `top` down."""
+        """Return one saved tensor: its facts, and its values as a heat map from `top` down."""
         frame, wide, cell, label = self._frame, self.survey.wide, self.survey.cell, self.survey.label
         state = frame.nodes[node]
         value = state.saved[n]
@@ -306,7 +306,7 @@ def kept_by(frame: Frame, made: NodeCreated) -> str:
 
 
 def counted_by_kind(made: NodeCreated) -> str:
-    """How many saved tensors are kept, packed, or left to be computed again: `2 saved + 1 slot`."""
+    """Return how many saved tensors are held, packed, or left to be computed again: `2 saved + 1 slot`."""
     kinds = Counter("slot" if is_slot(each) else "packed" if each.packed else "saved" for each in made.saved)
     kinds["slots"] = kinds.pop("slot") if kinds["slot"] > 1 else 0
     return " + ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
@@ -353,7 +353,7 @@ def slot_rows(frame: Frame, node: str, n: int, wide: int = COLUMNS) -> list[str]
 
 
 def attribute_rows(frame: Frame, made: NodeCreated) -> list[tuple[str, str, bool]]:
-    """Each attribute: what it is, what is to be said of it, and whether something is wrong."""
+    """Return each attribute: what it is, what to say about it, and whether something is wrong."""
     return [_attribute(frame, made, each) for each in made.attributes]
 
 
@@ -415,9 +415,9 @@ class Choice:
 
 
 class Survey:
-    """The nodes in order, the steps, what each keeps, and for each place in the panel the most that will stand there.
+    """The nodes in order, the steps, what each saves, and for each place in the panel the longest text there.
 
-    By their `rank` nodes are sorted: who adds the most to what is kept comes first, then who keeps the most.
+    Nodes are sorted by `rank`: those that add the most memory come first, then those that save the most.
     """
 
     def __init__(self, trace: Timeline) -> None:
@@ -483,7 +483,7 @@ class Survey:
             self.choices.append(Choice(end, chosen, captions, phase, source))
 
     def _whole(self, end: int) -> None:
-        """If anything was kept since it was last done, choose the node that keeps the most of all."""
+        """Choose the node that saves the most of all, if anything was saved since the last choice."""
         nodes = self._frame.nodes
         self._kept = [rank for rank in self._kept if nodes[self.made[rank[2]].node].keeps]
         if not self._new or not self._kept:
@@ -510,7 +510,7 @@ class Survey:
         return bool(late)
 
     def keeps(self, made: NodeCreated) -> bool:
-        """Whether a node keeps anything at all."""
+        """Return True if a node saves anything at all."""
         return bool(made.saved or made.attributes)
 
     def _see(self, made: NodeCreated) -> None:
@@ -571,7 +571,7 @@ class Counted:
 
 @dataclass(slots=True)
 class NodeRow:
-    """A node: what it keeps, the bytes of that, and of these what nobody has kept before and does not live anyway."""
+    """A node: what it saves, the bytes of that, and the new bytes, not saved before and not held anyway."""
 
     made: NodeCreated
     names: list[str] = field(default_factory=list)
@@ -581,7 +581,7 @@ class NodeRow:
 
     @property
     def amount(self) -> str:
-        """How much it adds to what is kept."""
+        """Return how much it adds to the memory."""
         if self.own:
             return bytes_said(self.own)
         if not self.size:

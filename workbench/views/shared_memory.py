@@ -84,7 +84,7 @@ class SharedMemoryArrows:
 
 
 def whose(frame: Frame, node: str, saved: Saved) -> str:
-    """Which tensor a node saved, where its name does not say so."""
+    """Return which tensor a node saved, if its name doesn't say so."""
     tensor = saved.tensor
     if tensor is None:
         packed = saved.packed

@@ -132,7 +132,7 @@ class _Finder:
             return ast.Name(name)  # such as leaves[0]'s, where it is no expression
 
     def slope(self, index: int, came: Value, sent: Value) -> Slope | None:
-        """How the gradient of the index-th input came about."""
+        """Return how the gradient of the index-th input came about."""
         if came.batch or sent.batch:
             return None
         self._came, self._sent = came, sent
@@ -226,7 +226,7 @@ class _Finder:
         return simple(replaced(tree, self._names | by))
 
     def _reads_arrays(self, tree: ast.expr) -> bool:
-        """Whether an expression reads operands with several elements."""
+        """Return True if an expression reads operands with several elements."""
         names = {each.id for each in ast.walk(tree) if isinstance(each, ast.Name)}
         return any(math.prod(self._shown[name].shape) > 1 for name in names & self._shown.keys())
 
@@ -257,7 +257,7 @@ class _Finder:
         return Slope(f"{left} @ {right}", f"{left} @ {right} = {self._sent.text()}")
 
     def _side(self, tree: ast.expr) -> tuple[str, Any] | None:
-        """One factor of a matrix product: its name and shape, and its values if they are known."""
+        """Return one factor of a matrix product: its name and shape, and its values if they are known."""
         name, args = _call(tree)
         turned = bool(args) and name in ("t", "transpose")
         inner = args[0] if turned else tree
@@ -285,7 +285,7 @@ def _near(one: float, other: float) -> bool:
 
 
 def _gives(grad: np.ndarray, by: Any, result: np.ndarray) -> bool:
-    """Whether the gradient times the slope is the result, repeated or summed to its shape."""
+    """Return True if the gradient times the slope is the result, broadcast or summed to its shape."""
     ways = [grad.shape]
     if grad.ndim < result.ndim and np.size(by) == 1:  # the dimensions that it lacks may be any of the result's
         for kept in itertools.combinations(range(result.ndim), grad.ndim):
@@ -428,7 +428,7 @@ def _expanded(tree: ast.expr, helpers: Mapping[str, tuple[list[str], ast.expr]],
 
 
 def _depth(tree: ast.AST) -> int:
-    """How deeply an expression is nested."""
+    """Return how deeply an expression is nested."""
     depth, level = 0, [tree]
     while level and depth <= _DEEPEST:
         depth, level = depth + 1, [child for each in level for child in ast.iter_child_nodes(each)]
@@ -492,7 +492,7 @@ def chosen(tree: ast.expr, known: Mapping[str, Any]) -> ast.expr:
 
 
 def is_plain(tree: ast.expr) -> bool:
-    """Whether an expression reads nothing but numbers, operands and functions that any reader knows."""
+    """Return True if an expression only reads numbers, operands and functions that any reader knows."""
     called = [each for each in ast.walk(tree) if isinstance(each, ast.Call)]
     names = {each.func.id for each in called if isinstance(each.func, ast.Name)}
     return names <= _FUNCTIONS.keys() and not any(isinstance(each, ast.Attribute) for each in ast.walk(tree))
@@ -555,7 +555,7 @@ def simple(tree: ast.expr) -> ast.expr:
 
 
 def _simple_pair(left: ast.expr, op: ast.operator, right: ast.expr) -> ast.expr:
-    """Two simple expressions joined by an operator: a number if both are."""
+    """Return two simple expressions joined by an operator: a number if both are."""
     one, two = _constant(left), _constant(right)
     if one is not None and two is not None and type(op) in _OPERATORS:
         with np.errstate(all="ignore"):

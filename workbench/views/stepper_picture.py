@@ -144,7 +144,7 @@ class Stage:
         self.follow(s)
 
     def board(self) -> Storyboard:
-        """How things stand, as a still picture whose boxes keep their places."""
+        """Return the current state, as a still picture whose boxes keep their places."""
         scene = Scene(self.title, dict(self.scene.boxes), dict(self.scene.arrows))
         board = Storyboard(scene, opened=self._widest.opened)
         board.stand_as_in(self._widest)
@@ -152,7 +152,7 @@ class Stage:
 
     @property
     def layout(self) -> Layout:
-        """Where everything stands."""
+        """Return all places."""
         return self._widest.layout
 
     def _place(self) -> None:
@@ -213,7 +213,7 @@ class Stage:
         return frame, None if plan is None else FoldedGraph(view, DrawCache(view), plan.links, plan.told)
 
     def beside(self, s: Stepper) -> dict[str, Any]:
-        """How the graph stood on the branch beside: its name, and each box and arrow as shown, all in their places."""
+        """Return the graph on the other branch: its name, and each box and arrow as shown there, in the same places."""
         other = other_branch(s)
         if other is None:
             return {}
@@ -255,7 +255,7 @@ class Stage:
         return clauses + ([f"its operations join the graph as {series(joined)}"] if joined else [])
 
     def _wait(self, s: Stepper) -> dict[Key, None]:
-        """Put down what waits where; the places where something else waits than before."""
+        """Note what waits where; return the places where something else waits than before."""
         changed, brief = self._marks({**self._changed, **s._edits})
         waits: dict[str, list[str]] = {}
         for each in s.pending:
@@ -284,7 +284,7 @@ class Stage:
         return changed, brief
 
     def _there(self, s: Stepper) -> dict[str, str]:
-        """Where a gradient came out otherwise than on the branch beside: what that has there, in words."""
+        """Return where a gradient differs from the other branch, and what that one has there, in words."""
         other, found = other_branch(s), differing(s, self.called)
         told: dict[str, list[str]] = {}
         for each in found:
@@ -325,7 +325,7 @@ class Stage:
         }
 
     def _longest_texts(self) -> StoryStep:
-        """Every box and arrow with the longest text it may come to have, so that nothing moves when it does."""
+        """Return every box and arrow with the longest text it may get, so that nothing moves later."""
         shapes: dict[tuple[str, int], tuple[int, ...]] = {}
         for id, state in self._frame.tensors.items():
             shapes[state.node or id, state.output_nr] = state.value.shape

@@ -16,7 +16,7 @@ _TARGETS = re.compile(r"[\w.,()\s]+")  # of an assignment to variables
 
 
 def tell_apart(whole: Item) -> None:
-    """Modules of one class that are called by several variables are told by these in sentences too."""
+    """Distinguish modules of one class in sentences by the variables that call them."""
     variables: dict[str, set[str]] = {}
     modules: list[Item] = []
     todo = [whole]

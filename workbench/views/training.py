@@ -115,9 +115,9 @@ class Changing:
         return before, self._changes[id][1]
 
     def opens(self, trace: Timeline) -> int | None:
-        """Where the gradients have come to the leaves and these are written, before the gradients are cleared.
+        """Return the stop where the gradients have reached the leaves, before they are cleared.
 
-        Where they were not cleared before, it is where the last of them has been added.
+        If they weren't cleared before, it is where the last of them has been added.
         """
         begin, over, last, cleared, late = 0, None, None, False, False
         for stop, end in enumerate(trace.steps):
@@ -217,7 +217,7 @@ def losses_of(events: Sequence[Record], rounds: Sequence[Round]) -> Curves | Non
 
 
 def _rounds(trace: Timeline, asked: int | None) -> list[Round]:
-    """All of a trace in rounds; ValueError if it has not the one that is asked."""
+    """Return a trace in iterations; ValueError if the requested one doesn't exist."""
     rounds = rounds_of(trace.events)
     numbers = [each.number for each in rounds if each.number]
     if asked is not None and asked not in numbers:

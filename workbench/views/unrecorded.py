@@ -1,4 +1,4 @@
-"""The words for nodes that nobody recorded: what their edges, their saved tensors and the variables' names tell."""
+"""The words for nodes that weren't recorded, from their edges, their saved tensors and the variables' names."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ _Expression = tuple[str, int]  # its text, and how closely the operator in it bi
 
 
 def found_expressions(events: Iterable[Record]) -> dict[str, str]:
-    """By node the expression of each that was there before anybody listened; `…` stands for what is not known.
+    """Return, by node, the expression of each node from before the recording; `…` stands for what is unknown.
 
-    One of which too little is known is left out.
+    Nodes of which too little is known are left out.
     """
     made: dict[str, NodeCreated] = {}
     tensors: dict[str, str] = {}
@@ -99,7 +99,7 @@ def found_expressions(events: Iterable[Record]) -> dict[str, str]:
 
 
 def _binds(text: str) -> int:
-    """How closely the operator of an expression binds."""
+    """Return how strongly the operator of an expression binds."""
     tree = tree_of(text)
     if isinstance(tree, ast.BinOp):
         return next((binds for sign, binds in _INFIX.values() if sign == SIGNS.get(type(tree.op))), _SUM)

@@ -58,7 +58,7 @@ def in_words(title: str, sentence: str) -> Storyboard:
 
 
 def whole(value: Value, line: int) -> str:
-    """All numbers of a value; empty where a line of so many characters cannot hold them."""
+    """Return all numbers of a value; empty if a line of so many characters can't hold them."""
     text = value.text(line=line)
     return "" if value.shape and (value.values is None or "…" in text or not text.startswith("[")) else text
 
@@ -74,7 +74,7 @@ def label_of(grad: Value | None) -> str:
 
 
 def line_of(grad: Value | None) -> str:
-    """As `label_of`, but on one line: fewer values where the norm needs the room."""
+    """Return the same as `label_of`, but on one line: fewer values if the norm needs the room."""
     if grad is None or not grad.shape or not grad.is_known:
         return label_of(grad)
     norm = f"  ‖{grad.norm:.3g}‖"
@@ -167,7 +167,7 @@ def element_name(variable: str, shape: Sequence[int], at: int) -> str:
 
 
 def shade_of(value: float, largest: float) -> int:
-    """How far a number lies from zero, from -4 to 4, the largest being 4; no other than zero is 0."""
+    """Return how far a number is from zero, from -4 to 4, the largest being 4; only zero gives 0."""
     if not math.isfinite(value) or not value:
         return 0
     steps = 4 * (abs(value) / largest if largest else math.inf) + 0.4999  # the largest may be too small to divide by
@@ -192,7 +192,7 @@ class Matrix:
 
     @property
     def numbered(self) -> bool:
-        """Whether there is room for numbers."""
+        """True if there is room for numbers."""
         return len(self.columns) <= _NUMBERS
 
     @property

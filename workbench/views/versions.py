@@ -135,7 +135,7 @@ class _VersionChart:
         return list(chips.values())
 
     def _kept(self) -> set[int]:
-        """Which columns are shown: those at the ends, and those of a failure with what was saved and the write."""
+        """Return the columns to show: those at the ends, and those of a failure with what was saved and the write."""
         columns = sorted({chip.column for chips in self._chips for chip in chips})
         shown = set(columns[:_ENDS] + columns[-_ENDS:])
         for row in self._shown:
@@ -145,7 +145,7 @@ class _VersionChart:
         return shown
 
     def _moments_of(self, kept: Collection[int]) -> dict[int, list[int]]:
-        """By column the moments that are steps: those at its ends, and those of a failure."""
+        """Return, by column, the moments that are steps: those at its ends, and those of a failure."""
         found: dict[int, list[int]] = {}
         marks = sorted((mark.moment, bool(mark.cause)) for row in self._chips for chip in row for mark in chip.marks)
         for moment, _ in marks:
@@ -258,7 +258,7 @@ class _VersionChart:
                 self._add(f"turn{n}", "cell", (x, _TOP - 44, 1, 44), "", begin, alt=f"{phase} from here on")
 
     def _row(self, row: Memory, chips: Sequence[_Chip], y: float) -> float:
-        """One row without its name; returns where it ends."""
+        """Add one row without its name, and return where it ends."""
         tall = _tall(row)
         begin = self._begin(chips[0])
         summary, details = _told(row)
@@ -328,7 +328,7 @@ def _ranked(rows: Iterable[Memory]) -> list[Memory]:
 
 
 def _folded(memories: Iterable[Memory], alike: Callable[[Memory], object]) -> list[Memory]:
-    """One row for each of what is alike."""
+    """Return one row for each kind of equal memories."""
     rows: dict[object, list[Memory]] = {}
     for memory in memories:
         rows.setdefault(alike(memory), []).append(memory)
@@ -349,7 +349,7 @@ def _joined(memories: Sequence[Memory]) -> Memory:
 
 
 def _fitting(rows: Sequence[Memory]) -> list[Memory]:
-    """Those for which there is room: any that fails, then what was written."""
+    """Return those for which there is room: any that fails, then what was written."""
     fitting: set[str] = set()
     below: float = _TOP
     for row in _ranked(rows):
@@ -437,12 +437,12 @@ class Memory:
 
     @property
     def failed(self) -> bool:
-        """Whether a read of it failed."""
+        """True if reading it failed."""
         return any(mark.cause for mark in self.marks)
 
     @property
     def written(self) -> bool:
-        """Whether it was written while somebody listened."""
+        """True if it was written during the recording."""
         return any(mark.kind == "write" for mark in self.marks)
 
 
@@ -456,7 +456,7 @@ class Moment:
 
 
 class Histories:
-    """Goes through the events of a trace and puts down what concerns versions."""
+    """Collect from a trace's events what concerns versions."""
 
     def __init__(self, events: Iterable[Record]) -> None:
         self.moments: list[Moment] = []
@@ -484,7 +484,7 @@ class Histories:
             memory.others = list(others.get(memory.id, ()))
 
     def unwritable(self) -> str:
-        """Of nodes that keep only what nobody else can write: that they do; else nothing."""
+        """Return a note on nodes that save only memory that nothing else can write; else nothing."""
         kept = [node.made for node in self._frame.nodes.values() if node.made.saved and node.run_by is None]
         if not kept:
             return ""
@@ -562,7 +562,7 @@ class Histories:
         self._put(event.tensor, mark, event.phase(frame), event.source)
 
     def _who(self, node: str) -> tuple[str, str]:
-        """By which name a node has saved what it has, and how it is called where it runs."""
+        """Return the name under which a node saved something, and what it is called when it runs."""
         made = self._frame.nodes[node].made
         if made.runs is None:
             return made.name, made.name

@@ -37,7 +37,7 @@ def tree_of(text: str) -> ast.expr | None:
 
 
 def computes(whole: ast.expr | None, operation: str) -> bool:
-    """Whether an expression is that of an operation, by its sign or its name."""
+    """Return True if an expression is that of an operation, by its sign or its name."""
     if isinstance(whole, ast.BinOp):
         return operation in OPERATIONS.get(SIGNS.get(type(whole.op), ""), ())
     if isinstance(whole, ast.UnaryOp):
@@ -54,7 +54,7 @@ def computes(whole: ast.expr | None, operation: str) -> bool:
 
 
 def transforms(whole: ast.expr | None) -> bool:
-    """Whether an expression calls a function transform, whose result is not that of what it runs: `jvp(f, …)`."""
+    """Return True if an expression calls a function transform, whose result isn't that of what it runs: `jvp(f, …)`."""
     while isinstance(whole, ast.Call):
         called = whole.func
         if _name(called) in _TRANSFORMS and _name(getattr(called, "value", None)) != "autograd":
@@ -77,7 +77,7 @@ class Spelled:
     found: dict[str, str] = field(default_factory=dict)
 
     def read(self, assigned: Mapping[str, list[str]]) -> dict[str, str]:
-        """By node its expression, where all that the program assigns is what the graph has."""
+        """Return, by node, its expression, if the graph has all that the program assigns."""
         for (id, nr), name in self.names.items():
             for text in reversed(assigned.get(name, ()) if nr == 0 and id in self.made else ()):
                 parts: dict[str, str] = {}
@@ -87,7 +87,7 @@ class Spelled:
         return self.found
 
     def _is(self, said: _Tree, id: str | None, nr: int, parts: dict[str, str]) -> bool:
-        """Whether an expression gives an output of a node, or a leaf; what of it gives which node joins the `parts`."""
+        """Return True if an expression gives a node's output, or a leaf; note in `parts` which node each part gives."""
         text, tree = said
         if id is None:  # no gradient goes there: any number or data may stand here, and no variable of the graph
             return not any([isinstance(each, ast.Name) and each.id in self.differentiable for each in ast.walk(tree)])
@@ -110,7 +110,7 @@ class Spelled:
         return False
 
     def _is_modules(self, node: NodeCreated, root: str) -> bool:
-        """Whether a module that was called made a node, and not what the expression lies in."""
+        """Return True if a called module made a node, and not a part of the expression."""
         around = f"{self.made[root].scope}/" if self.made[root].scope else ""
         own = f"{node.scope}/" if node.scope else ""
         return own != around and own.startswith(around)
@@ -128,7 +128,7 @@ class Spelled:
 
     @staticmethod
     def _orders(operands: list[ast.expr], operation: str, edges: int) -> list[list[ast.expr]]:
-        """In which order the operands may be those of the edges: a number has none, and a package is no operand."""
+        """Return the orders in which operands may be those of the edges: numbers and packages have no edge."""
         rest = operands[1:]
         orders = [operands[::-1]] if operation == "rsub" else [operands]
         if operation in ("add", "mul", "pow", "div") and len(operands) == 2:

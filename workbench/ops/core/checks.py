@@ -81,7 +81,7 @@ def not_a_tensor(function: str, argument: str, position: int, given: Any) -> str
 
 
 def check_tensor(function: str, argument: str, position: int, given: Any) -> None:
-    """TypeError for an argument that is no tensor."""
+    """Raise TypeError for an argument that isn't a tensor."""
     if not isinstance(given, Tensor):
         raise TypeError(not_a_tensor(function, argument, position, given))
 
@@ -119,7 +119,7 @@ def _first_that_is_no_tensor(function: Callable[..., Any], args: Any, kwargs: An
 
 
 def check_broadcast(shapes: list[Shape]) -> None:
-    """RuntimeError where shapes cannot be broadcast together; the last dimension that differs is named."""
+    """Raise RuntimeError if shapes can't be broadcast together; name the last dimension that differs."""
     common = shapes[0]
     for shape in shapes[1:]:
         if shape == common:
@@ -130,7 +130,7 @@ def check_broadcast(shapes: list[Shape]) -> None:
 
 
 def check_width(have: tuple[int, ...], got: tuple[int, ...]) -> None:
-    """RuntimeError where what is to be written into a shape has another."""
+    """Raise RuntimeError if what should be written to a shape has another one."""
     if have != got:
         raise RuntimeError(errors.WRITE_TOO_WIDE.format(list(have), list(got)))
 
@@ -147,7 +147,7 @@ def _owner(a: np.ndarray) -> np.ndarray | None:
 
 
 def check_overlap(t: Tensor, args: tuple[Any, ...], name: str) -> None:
-    """RuntimeError where what is read lies partly in the memory that is written, or elements written are one."""
+    """Raise RuntimeError if a read partly overlaps the written memory, or written elements share memory."""
     a, which = t._array, WRITES.get(name)
     if 0 in a.strides and which != "triangle":  # of which PyTorch does not look whether they write an element twice
         try:
@@ -186,7 +186,7 @@ def promoted(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def fitting_scale(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """RuntimeError if `alpha` is a fraction and all that it scales are integers."""
+    """Raise RuntimeError if `alpha` is a fraction and all that it scales are integers."""
     *operands, alpha = args
     floats = [a.dtype.is_floating_point if isinstance(a, Tensor) else isinstance(a, float) for a in operands]
     if isinstance(alpha, float) and not any(floats):
@@ -195,7 +195,7 @@ def fitting_scale(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def no_bools(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """RuntimeError for a subtraction of or from a mask."""
+    """Raise RuntimeError for a subtraction of or from a mask."""
     bools = [a.dtype is dtypes.bool_ if isinstance(a, Tensor) else isinstance(a, bool) for a in args[:2]]
     if all(bools):
         raise RuntimeError(
@@ -211,7 +211,7 @@ def no_bools(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def no_mask(sentence: str) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
-    """RuntimeError for a mask."""
+    """Return a check that raises RuntimeError for a mask."""
 
     def check(args: tuple[Any, ...]) -> tuple[Any, ...]:
         if isinstance(args[0], Tensor) and args[0].dtype is dtypes.bool_:
@@ -222,7 +222,7 @@ def no_mask(sentence: str) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
 
 
 def only_floats(kernel: str, but: str = "") -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
-    """NotImplementedError for tensors of integers or masks, but for the kinds allowed ("iu": integers)."""
+    """Return a check that raises NotImplementedError for integers and masks, except allowed kinds ("iu": integers)."""
 
     def check(args: tuple[Any, ...]) -> tuple[Any, ...]:
         t = args[0]
@@ -243,7 +243,7 @@ def check_tensors(function: str, tensors: Any) -> None:
 
 
 def check_cat(shapes: list[Shape], dim: int) -> None:
-    """RuntimeError where tensors differ in another dimension than the one they are put together along."""
+    """Raise RuntimeError if tensors differ in a dimension other than the one that joins them."""
     full = [(i, shape) for i, shape in enumerate(shapes) if shape != (0,)]
     for i, shape in full:
         first = full[0][1]
@@ -297,13 +297,13 @@ def word(dtype: Any) -> str:
 
 
 def no_kernel(kernel: str, a: np.ndarray) -> None:
-    """NotImplementedError for a mask."""
+    """Raise NotImplementedError for a mask."""
     if a.dtype.kind == "b":
         raise NotImplementedError(errors.NO_KERNEL.format(kernel, "Bool"))
 
 
 def check_dot(a: np.ndarray, b: np.ndarray) -> None:
-    """RuntimeError unless both are vectors of one size and dtype."""
+    """Raise RuntimeError unless both are vectors of one size and dtype."""
     if a.ndim != 1 or b.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
     if a.dtype is not b.dtype:
@@ -318,7 +318,7 @@ def check_dot(a: np.ndarray, b: np.ndarray) -> None:
 
 
 def check_mm(a: np.ndarray, b: np.ndarray) -> None:
-    """RuntimeError unless both are matrices of one dtype that can be multiplied."""
+    """Raise RuntimeError unless both are matrices of one dtype that can be multiplied."""
     for name, array in (("self", a), ("mat2", b)):
         if array.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix")
@@ -331,7 +331,7 @@ def check_mm(a: np.ndarray, b: np.ndarray) -> None:
 
 
 def check_mv(a: np.ndarray, b: np.ndarray, added: np.ndarray | None = None) -> None:
-    """RuntimeError unless they are a matrix and a vector of one dtype that can be multiplied, and added to a third."""
+    """Raise RuntimeError unless a matrix and a vector of one dtype can be multiplied, and added to a third."""
     ndim, size = (1, len(a) if a.ndim else 1) if added is None else (added.ndim, added.size)
     if a.ndim != 2 or b.ndim != 1 or ndim > 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {ndim}, {a.ndim}, {b.ndim}")
@@ -345,7 +345,7 @@ def check_mv(a: np.ndarray, b: np.ndarray, added: np.ndarray | None = None) -> N
 
 
 def check_dtypes(self: Tensor, mat1: Tensor, mat2: Tensor) -> None:
-    """RuntimeError unless the matrices of a product, and what it is added to, have one dtype."""
+    """Raise RuntimeError unless the matrices of a product, and what it is added to, have one dtype."""
     for name, t in (("self", self), ("mat1", mat1)):
         if t.dtype is not mat2.dtype:
             raise RuntimeError(
@@ -354,7 +354,7 @@ def check_dtypes(self: Tensor, mat1: Tensor, mat2: Tensor) -> None:
 
 
 def check_bmm(a: np.ndarray, b: np.ndarray) -> None:
-    """RuntimeError unless both are batches of matrices of one dtype that can be multiplied."""
+    """Raise RuntimeError unless both are batches of matrices of one dtype that can be multiplied."""
     check_batches(a, b)
     check_inner(a, b)
     if a.dtype is not b.dtype:
@@ -363,14 +363,14 @@ def check_bmm(a: np.ndarray, b: np.ndarray) -> None:
 
 
 def check_batches(a: np.ndarray, b: np.ndarray) -> None:
-    """RuntimeError unless both are batches of matrices."""
+    """Raise RuntimeError unless both are batches of matrices."""
     for name, array in (("batch1", a), ("batch2", b)):
         if array.ndim != 3:
             raise RuntimeError(f"{name} must be a 3D tensor")
 
 
 def check_inner(a: np.ndarray, b: np.ndarray) -> None:
-    """RuntimeError unless the matrices of two batches can be multiplied."""
+    """Raise RuntimeError unless the matrices of two batches can be multiplied."""
     want, got = [a.shape[0], a.shape[2]], list(b.shape[:2])
     if want != got:
         raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: {want} but got: {got}.")

@@ -48,13 +48,13 @@ strided = layout("strided")
 
 
 def check_format(function: str, given: Any) -> None:
-    """TypeError for what is no memory format."""
+    """Raise TypeError for anything but a memory format."""
     if not isinstance(given, memory_format):
         raise TypeError(f"{function}(): argument 'memory_format' must be torch.memory_format, not {kind_of(given)}")
 
 
 def check_rank(ndim: int, given: memory_format) -> None:
-    """RuntimeError for a tensor that has not as many dimensions as the format is for."""
+    """Raise RuntimeError unless a tensor has as many dimensions as the format requires."""
     if given.order and ndim != len(given.order):
         raise RuntimeError(f"required rank {len(given.order)} tensor to use {given.name} format")
 

@@ -200,7 +200,7 @@ class Report(tuple[Row, ...]):
 
     @property
     def loops(self) -> list[str]:
-        """The ops that run once for each sample of a batch."""
+        """Return the ops that run once for each sample of a batch."""
         return [row.op for row in self if row.batch == "loop"]
 
     def __repr__(self) -> str:

@@ -98,7 +98,7 @@ def family(op: Any) -> str:
 
 
 def _mixed(operands: list[Any], moved: list[Any]) -> bool:
-    """Return True if an operand has a tangent of another dtype, which nobody checks: such stay as they come out."""
+    """Return True if an operand has a tangent of another dtype; the result then keeps whatever dtype comes out."""
     pairs = zip(operands, moved, strict=True)
     return any([m is not None and m.dtype is not t.dtype for t, m in pairs])
 

@@ -158,7 +158,7 @@ class Op:
 
     @property
     def formula_text(self) -> str:
-        """The formulas, one a line, and what the abbreviations in them stand for."""
+        """Return the formulas, one per line, and the meanings of their abbreviations."""
         lines = [f"{name}: {text}" for name, text in self.formulas.items()]
         known: dict[str, None] = {}
         for text in lines:  # grows while it is read: abbreviations may contain others

@@ -28,7 +28,7 @@ class Variants:
 
     @property
     def out(self) -> bool:
-        """Whether the function takes `out`: an op's says so in its declaration, another in its parameters."""
+        """Return True if the function takes `out`, as its op's declaration or its parameters say."""
         op: Any = getattr(self.function, "op", None)
         return "out" in inspect.signature(self.function).parameters if op is None else bool(op.out)
 

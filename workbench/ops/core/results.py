@@ -74,7 +74,7 @@ def places_along(index: np.ndarray, dim: int, keepdim: bool = True) -> tuple[np.
 
 @functools.lru_cache(100)
 def grid(shape: tuple[int, ...]) -> tuple[np.ndarray, ...]:
-    """For each dimension the places along it, in an array that broadcasts with those of the others."""
+    """Return the indices along each dimension, in arrays that broadcast with each other."""
     return tuple([np.arange(n, dtype=INT64).reshape((-1,) + (1,) * (len(shape) - i - 1)) for i, n in enumerate(shape)])
 
 

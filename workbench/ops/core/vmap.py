@@ -57,30 +57,30 @@ class Mapped:
 
     @property
     def ndim(self) -> int:
-        """How many dimensions each sample has."""
+        """Return the number of dimensions of each sample."""
         return self.value._array.ndim - self.batched
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of each sample."""
+        """Return the shape of each sample."""
         return self.value._array.shape[self.batched :]
 
     def full(self, size: int) -> Tensor:
-        """With the batch in front in any case."""
+        """Return the tensor with the batch in front in any case."""
         return self.value if self.batched else self.value.expand(size, *self.value.shape)
 
     def aligned(self, ndim: int) -> Tensor:
-        """With samples of so many dimensions, so that batches meet in front."""
+        """Return the tensor with samples of `ndim` dimensions, so that batches meet in front."""
         if not self.batched or self.ndim >= ndim:
             return self.value
         return self.shaped((1,) * (ndim - self.ndim) + self.shape)
 
     def shaped(self, shape: tuple[int, ...]) -> Tensor:
-        """With samples of another shape."""
+        """Return the tensor with samples of another shape."""
         return self.value.reshape(self.value._array.shape[: self.batched] + shape)
 
     def sample(self, i: int) -> Tensor:
-        """One of the batch."""
+        """Return one sample of the batch."""
         return self.value.select(0, i) if self.batched else self.value
 
 
@@ -94,7 +94,7 @@ def map_tensors(thing: Any, function: Callable[[Mapped], Any]) -> Any:
 
 
 def tensors_in(args: tuple[Any, ...]) -> Iterator[Mapped]:
-    """All tensors among arguments."""
+    """Return all tensors among arguments."""
     for arg in args:
         yield from (m for m in (arg if isinstance(arg, (list, tuple)) else (arg,)) if isinstance(m, Mapped))
 
@@ -129,7 +129,7 @@ def run_batched(op: Any, args: tuple[Any, ...], size: int) -> Results:
 
 
 def keeps_place(op: Any, operands: list[Any]) -> bool:
-    """Whether PyTorch leaves the batch in its dimension: functions of one tensor do, all else has it in front."""
+    """Return True if PyTorch leaves the batch in its dimension: only functions of one tensor do."""
     if op.batch != "pointwise" or op.extras or op.kept or op.name in OWN:
         return False
     if op.name in ("eq", "ne", "lt", "le", "gt", "ge"):  # no declaration tells these from `bitwise_and`
@@ -236,7 +236,7 @@ def _over_all(op: Any, args: tuple[Any, ...], size: int) -> Results:
 
 
 def looped(op: Any, args: tuple[Any, ...], size: int) -> Results:
-    """One sample after another."""
+    """Run the op for one sample after another."""
     runs = [op.perform(tuple([map_tensors(a, lambda m, i=i: m.sample(i)) for a in args])) for i in range(size)]
     stack = TENSORS["stack"]
     outs, extras = (
@@ -246,7 +246,7 @@ def looped(op: Any, args: tuple[Any, ...], size: int) -> Results:
 
 
 def _systems(op: Any, args: tuple[Any, ...], size: int) -> Results:
-    """Matrices and right sides, which may be a vector for each matrix."""
+    """Return matrices and right sides, which may be a vector for each matrix."""
     a, b, how = args
     vector = is_vector(a, b)
     b = _column(b) if vector else b
@@ -771,7 +771,7 @@ def _loss(op: Any, size: int, self: Mapped, target: Mapped, reduction: int, **re
 
 
 def _reduced(t: Tensor, mean: bool) -> Tensor:
-    """One number for each sample: the mean or the sum."""
+    """Return one number for each sample: the mean or the sum."""
     return flat(t).mean(1) if mean else flat(t).sum(1)
 
 
