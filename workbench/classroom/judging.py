@@ -571,7 +571,7 @@ def on_ctx(node: Any) -> int:
 
 
 def words(value: Any) -> list[str]:
-    """Return a list of words as it is.
+    """Return a list of words as it is; for a probe that rejects other kinds of answers.
 
     Raises:
         Unusable: if the value is anything else.
@@ -582,7 +582,7 @@ def words(value: Any) -> list[str]:
 
 
 def tensor(value: Any) -> Any:
-    """Return a tensor as it is.
+    """Return a tensor as it is; for a probe that rejects other kinds of answers.
 
     Raises:
         Unusable: if the value is anything else.

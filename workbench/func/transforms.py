@@ -33,12 +33,12 @@ ALL = object()  # in place of argnums: all arguments
 def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """Return a function that computes the gradient of `func`.
 
-    Where `func` doesn't depend on an argument, its gradient is zeros. PyTorch: torch.func.grad.
+    An argument that `func` doesn't use gets a gradient of zeros. PyTorch: torch.func.grad.
 
     Args:
         func: A function that returns a tensor with one element and no dimensions.
-        argnums: The position of the argument to differentiate by, or a tuple of positions; negative ones count from the
-            end. For a tuple, the gradient is a tuple.
+        argnums: The position of the argument to differentiate by, or a tuple of positions; negative ones count from
+            the end. For a tuple, the gradient is a tuple.
         has_aux: `func` returns `(output, aux)`; the new function returns `(gradient, aux)`.
     """
 
@@ -229,7 +229,7 @@ def jacrev(
 
 
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
-    """Run `func`, and return its output with the change of the output along `tangents`.
+    """Run `func`, and return its output with the change of the output along `tangents`: the Jacobian times `tangents`.
 
     PyTorch: torch.func.jvp.
 
@@ -237,7 +237,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
         func: A function of tensors, or of trees of tensors.
         primals: The arguments of `func`, as a tuple.
         tangents: A direction: a tuple with the structure and the shapes of `primals`.
-        strict: Refuse an output that doesn't depend on the primals. Otherwise its tangent is zero.
+        strict: Raise RuntimeError if an output doesn't depend on the primals. Otherwise its tangent is zero.
         has_aux: `func` returns `(output, aux)`.
 
     Returns:
@@ -304,10 +304,14 @@ def _tangent_below(out: Tensor, level: Any, strict: bool) -> Tensor:
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """Run `func`, and return its output with a linear function that computes jvp at `primals`.
+    """Run `func`, and return its output with a function that computes the change of the output along any tangents.
 
-    The linear function doesn't run `func` again. It replays the recorded tangents: a linear function that is transposed
-    twice is itself. PyTorch: torch.func.linearize.
+    This function is cheaper than jvp, because it doesn't run `func` again: it replays the recorded linear steps.
+    PyTorch: torch.func.linearize.
+
+    Args:
+        func: A function of tensors, or of trees of tensors.
+        primals: The arguments of `func`.
 
     Returns:
         `(output, push)`. `push` takes tangents with the structure and the shapes of `primals`.
@@ -398,9 +402,13 @@ def jacfwd(
 
 
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
-    """Return a function that computes the Hessian of `func`, forward over reverse: `jacfwd(jacrev(func))`.
+    """Return a function that computes the Hessian of `func`: its second derivatives, as `jacfwd(jacrev(func))`.
 
-    For one argument, its shape is the output's followed by the argument's twice. PyTorch: torch.func.hessian.
+    For one argument, the shape is the output's followed by the argument's twice. PyTorch: torch.func.hessian.
+
+    Args:
+        func: A function of tensors.
+        argnums: The position of the argument to differentiate by, or a tuple of positions.
     """
     return jacfwd(jacrev(func, argnums), argnums)
 

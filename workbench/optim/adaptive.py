@@ -13,16 +13,16 @@ from .optimizer import Group, OneByOne, _checked, _checked_ways
 class RMSprop(OneByOne):
     """Divide each gradient by the root of a running mean of its squares (Hinton, 2012).
 
-    PyTorch: torch.optim.RMSprop.
+    `v = alpha * v + (1 - alpha) * grad**2`, then `p = p - lr * grad / (sqrt(v) + eps)`. PyTorch: torch.optim.RMSprop.
 
     Args:
-        params: Tensors, pairs of names and tensors, or dicts of options, each a group.
+        params: Tensors, pairs (name, tensor), or a dict per group: the tensors in "params", and options for them.
         lr: The learning rate.
-        alpha: The share of the running mean that each step keeps.
-        eps: Added to the root.
-        weight_decay: The factor by which a parameter is added to its gradient.
-        momentum: The share that a step keeps of the step before.
-        centered: Divide by the root of the variance instead.
+        alpha: How much of the running mean each step keeps.
+        eps: Added to the root, so that it isn't zero.
+        weight_decay: Add this times the parameter to its gradient, which pulls the parameter toward zero.
+        momentum: Add this times the previous step to each step, both before the learning rate.
+        centered: Divide by an estimate of the standard deviation instead: `sqrt(v - mean**2)`.
         maximize: Move along the gradient instead of against it.
         differentiable: Record the step, so that gradients flow through it.
 
@@ -85,15 +85,15 @@ class RMSprop(OneByOne):
 class Adagrad(OneByOne):
     """Divide each gradient by the root of the sum of all its squares so far (Duchi et al., 2011).
 
-    PyTorch: torch.optim.Adagrad.
+    `s = s + grad**2`, then `p = p - lr * grad / (sqrt(s) + eps)`. PyTorch: torch.optim.Adagrad.
 
     Args:
-        params: Tensors, pairs of names and tensors, or dicts of options, each a group.
+        params: Tensors, pairs (name, tensor), or a dict per group: the tensors in "params", and options for them.
         lr: The learning rate of the first step.
         lr_decay: The learning rate of step n is `lr / (1 + (n - 1) * lr_decay)`.
-        weight_decay: The factor by which a parameter is added to its gradient.
-        initial_accumulator_value: Where the sum starts.
-        eps: Added to the root.
+        weight_decay: Add this times the parameter to its gradient, which pulls the parameter toward zero.
+        initial_accumulator_value: The value of s at the start.
+        eps: Added to the root, so that it isn't zero.
         maximize: Move along the gradient instead of against it.
         differentiable: Record the step, so that gradients flow through it.
 
@@ -149,14 +149,15 @@ class Adagrad(OneByOne):
 class Adadelta(OneByOne):
     """Divide each gradient by its root mean square, and multiply it by that of the steps so far (Zeiler, 2012).
 
-    PyTorch: torch.optim.Adadelta.
+    `step = sqrt(d + eps) / sqrt(v + eps) * grad`, where v and d are running means of `grad**2` and `step**2`. Then `p =
+    p - lr * step`. PyTorch: torch.optim.Adadelta.
 
     Args:
-        params: Tensors, pairs of names and tensors, or dicts of options, each a group.
+        params: Tensors, pairs (name, tensor), or a dict per group: the tensors in "params", and options for them.
         lr: A factor for each step.
-        rho: The share of both running means that each step keeps.
+        rho: How much of both running means each step keeps.
         eps: Added to both means, so that the first steps aren't zero.
-        weight_decay: The factor by which a parameter is added to its gradient.
+        weight_decay: Add this times the parameter to its gradient, which pulls the parameter toward zero.
         maximize: Move along the gradient instead of against it.
         differentiable: Record the step, so that gradients flow through it.
 

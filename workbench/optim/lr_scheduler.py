@@ -65,10 +65,10 @@ PLATEAU_GROUPS = (
 class LRScheduler:
     """Set the learning rate of each group at every `step()`; a subclass computes the rates in `get_lr`.
 
-    PyTorch: torch.optim.lr_scheduler.LRScheduler.
+    Call `step()` after the optimizer's steps of each epoch. PyTorch: torch.optim.lr_scheduler.LRScheduler.
 
     Args:
-        optimizer: The optimizer; its groups' learning rates are the first ones.
+        optimizer: The optimizer; the schedule starts from the learning rates of its groups.
         last_epoch: The number of the last epoch of a resumed run; -1 for a new run.
     """
 
@@ -176,7 +176,7 @@ class LambdaLR(LRScheduler):
 
 
 class StepLR(LRScheduler):
-    """Multiply the learning rate by `gamma` every `step_size` epochs."""
+    """Multiply the learning rate by `gamma` every `step_size` epochs: `first_lr * gamma ** (epoch // step_size)`."""
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size, self.gamma = step_size, gamma
@@ -193,7 +193,7 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """Multiply the learning rate by `gamma` at each epoch in `milestones`."""
+    """Multiply the learning rate by `gamma` at each of these epochs (`milestones`)."""
 
     def __init__(
         self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
@@ -212,7 +212,7 @@ class MultiStepLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """Multiply the first learning rate by a factor that goes evenly from `start_factor` to `end_factor`.
+    """Multiply the first learning rate by a factor that changes evenly from `start_factor` to `end_factor`.
 
     It reaches `end_factor` after `total_iters` epochs and stays there.
     """
@@ -251,7 +251,7 @@ class LinearLR(LRScheduler):
 class CosineAnnealingLR(LRScheduler):
     """Lower the learning rate to `eta_min` in `T_max` epochs along half a cosine wave, and then raise it again.
 
-    See Loshchilov and Hutter (2017).
+    `lr = eta_min + (first_lr - eta_min) * (1 + cos(pi * epoch / T_max)) / 2`. See Loshchilov and Hutter (2017).
     """
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
@@ -277,7 +277,7 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """Multiply the learning rate by `gamma` every epoch."""
+    """Multiply the learning rate by `gamma` every epoch: `lr = first_lr * gamma ** epoch`."""
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
@@ -293,7 +293,7 @@ class ExponentialLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Lower the learning rate to `eta_min` along half a cosine wave, and restart after `T_0` epochs.
+    """Lower the learning rate to `eta_min` along half a cosine wave in `T_0` epochs, and restart from the first rate.
 
     Each wave is `T_mult` times as long as the one before (Loshchilov and Hutter, 2017).
     """
@@ -348,7 +348,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Multiply the learning rate by `factor` when a measure hasn't improved for `patience` epochs.
+    """Multiply the learning rate by `factor` when a measure, such as the validation loss, stops improving.
 
     Pass the measure to each `step()`.
 
@@ -356,12 +356,12 @@ class ReduceLROnPlateau(LRScheduler):
         optimizer: The optimizer.
         mode: "min" if a smaller measure is better, "max" if a larger one is.
         factor: The factor, less than 1.
-        patience: How many epochs without improvement are accepted.
-        threshold: By how much the measure must improve.
+        patience: How many epochs without improvement to accept before the rate is lowered.
+        threshold: By how much the measure must improve to count.
         threshold_mode: "rel" for a threshold relative to the best measure, "abs" for an absolute one.
-        cooldown: How many epochs after a change don't count.
+        cooldown: How many epochs to wait after a change before counting again.
         min_lr: The smallest learning rate, or a list with one per group.
-        eps: A smaller change of the learning rate is skipped.
+        eps: Skip a change of the learning rate that is smaller than this.
     """
 
     def __init__(
@@ -397,7 +397,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.best, self.cooldown_counter, self.num_bad_epochs = self.mode_worse, 0, 0
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Store the measure, and lower the learning rates if it's time."""
+        """Compare the measure with the best one so far; lower the learning rates if it hasn't improved for too long."""
         current = float(metrics)
         if epoch is not None:
             warn(EPOCH)
@@ -530,7 +530,7 @@ class OneCycleLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """Multiply the learning rate by `factor` for the first `total_iters` epochs."""
+    """Multiply the first learning rate by `factor` for `total_iters` epochs; after that it is the first rate itself."""
 
     def __init__(
         self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
@@ -553,7 +553,7 @@ class ConstantLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """Multiply the first learning rate by the share of `total_iters` epochs that is left, to the power of `power`."""
+    """Lower the learning rate to 0 in `total_iters` epochs: `first_lr * (1 - epoch / total_iters) ** power`."""
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters, self.power = total_iters, power
@@ -610,10 +610,10 @@ class _Several(LRScheduler):
 
 
 class SequentialLR(_Several):
-    """Run one schedule after another: at each of the `milestones`, the next one begins.
+    """Run one schedule after another: at the epoch `milestones[i]`, schedule i + 1 begins.
 
     Raises:
-        ValueError: if the schedules belong to different optimizers, or aren't one more than the milestones.
+        ValueError: if the schedules belong to different optimizers, or if there aren't one more than milestones.
         TypeError: if one of them isn't a schedule.
     """
 
@@ -658,7 +658,7 @@ class SequentialLR(_Several):
 
 
 class ChainedScheduler(_Several):
-    """Run several schedules at once: each changes the learning rate that the one before it left."""
+    """Run several schedules at once: each changes the learning rate that the one before it has set."""
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
         self.optimizer = self._take(schedulers, optimizer, " to be chained")
@@ -683,9 +683,8 @@ class CyclicLR(LRScheduler):
         max_lr: The largest learning rate, or a list with one per group.
         step_size_up: The number of steps up.
         step_size_down: The number of steps down; None for as many as up.
-        mode: "triangular" for cycles of one height, "triangular2" to halve each cycle, or "exp_range" to shrink by
-            `gamma` each
-            step.
+        mode: "triangular" for cycles of one height, "triangular2" to halve each cycle, or "exp_range" to multiply the
+            height by `gamma` in each step.
         gamma: The factor per step for "exp_range".
         scale_fn: A function that takes the cycle, or the step, and returns the height; it replaces `mode`.
         scale_mode: Whether `scale_fn` takes the "cycle" or the step ("iterations").

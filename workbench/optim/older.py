@@ -49,16 +49,17 @@ class _Decaying(OneByOne):
 
 
 class Adamax(_Decaying):
-    """Divide the mean gradient by the largest gradient so far, which decays (Kingma and Ba, 2015).
+    """Divide the mean gradient by the largest recent gradient (Kingma and Ba, 2015).
 
-    PyTorch: torch.optim.Adamax.
+    As in Adam, but with `v = max(beta2 * v, abs(grad) + eps)` instead of the root of a mean square. PyTorch:
+    torch.optim.Adamax.
 
     Args:
-        params: Tensors, pairs of names and tensors, or dicts of options, each a group.
+        params: Tensors, pairs (name, tensor), or a dict per group: the tensors in "params", and options for them.
         lr: The learning rate.
-        betas: The shares that a step keeps of the mean gradient and of the largest gradient.
+        betas: `(beta1, beta2)`: how much of the mean gradient and of v each step keeps.
         eps: Added to each gradient's size.
-        weight_decay: The factor by which a parameter is added to its gradient.
+        weight_decay: Add this times the parameter to its gradient, which pulls the parameter toward zero.
         maximize: Move along the gradient instead of against it.
         differentiable: Record the step, so that gradients flow through it.
 
@@ -97,13 +98,13 @@ class NAdam(_Decaying):
     PyTorch: torch.optim.NAdam.
 
     Args:
-        params: Tensors, pairs of names and tensors, or dicts of options, each a group.
+        params: Tensors, pairs (name, tensor), or a dict per group: the tensors in "params", and options for them.
         lr: The learning rate.
-        betas: The shares that a step keeps of the mean gradient and of its mean square.
-        eps: Added to the root of the mean square.
-        weight_decay: The factor by which a parameter is added to its gradient.
+        betas: How much of the mean gradient and of its mean square each step keeps.
+        eps: Added to the root of the mean square, so that it isn't zero.
+        weight_decay: Add this times the parameter to its gradient, which pulls the parameter toward zero.
         momentum_decay: How fast the momentum approaches the first of `betas`.
-        decoupled_weight_decay: Decay the weights as AdamW does, without the gradient.
+        decoupled_weight_decay: Decay the weights as AdamW does, without changing the gradient.
         maximize: Move along the gradient instead of against it.
         differentiable: Record the step, so that gradients flow through it.
 
@@ -147,12 +148,12 @@ class RAdam(_Decaying):
     PyTorch: torch.optim.RAdam.
 
     Args:
-        params: Tensors, pairs of names and tensors, or dicts of options, each a group.
+        params: Tensors, pairs (name, tensor), or a dict per group: the tensors in "params", and options for them.
         lr: The learning rate.
-        betas: The shares that a step keeps of the mean gradient and of its mean square.
-        eps: Added to the root of the mean square.
-        weight_decay: The factor by which a parameter is added to its gradient.
-        decoupled_weight_decay: Decay the weights as AdamW does, without the gradient.
+        betas: How much of the mean gradient and of its mean square each step keeps.
+        eps: Added to the root of the mean square, so that it isn't zero.
+        weight_decay: Add this times the parameter to its gradient, which pulls the parameter toward zero.
+        decoupled_weight_decay: Decay the weights as AdamW does, without changing the gradient.
         maximize: Move along the gradient instead of against it.
         differentiable: Record the step, so that gradients flow through it.
 
@@ -196,12 +197,12 @@ class ASGD(OneByOne):
     torch.optim.ASGD.
 
     Args:
-        params: Tensors, pairs of names and tensors, or dicts of options, each a group.
+        params: Tensors, pairs (name, tensor), or a dict per group: the tensors in "params", and options for them.
         lr: The learning rate of the first step.
         lambd: How strongly the parameters decay, and the steps with them.
         alpha: The power with which the learning rate falls.
         t0: The step after which the mean starts.
-        weight_decay: The factor by which a parameter is added to its gradient.
+        weight_decay: Add this times the parameter to its gradient, which pulls the parameter toward zero.
         maximize: Move along the gradient instead of against it.
         differentiable: Record the step, so that gradients flow through it.
 
@@ -243,12 +244,12 @@ class ASGD(OneByOne):
 
 
 class Rprop(OneByOne):
-    """Step by the sign of the gradient: longer while it stays, shorter when it changes (Riedmiller, 1993).
+    """Step by the sign of the gradient: longer while the sign stays, shorter when it changes (Riedmiller, 1993).
 
     PyTorch: torch.optim.Rprop.
 
     Args:
-        params: Tensors, pairs of names and tensors, or dicts of options, each a group.
+        params: Tensors, pairs (name, tensor), or a dict per group: the tensors in "params", and options for them.
         lr: The length of the first steps.
         etas: The factors by which a step gets shorter and longer.
         step_sizes: The shortest and the longest step.

@@ -94,12 +94,12 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Optimizer:
-    """Hold parameters in groups, each with its own options; a subclass changes them in `step`.
+    """Base class of all optimizers: it holds parameters in groups, each with its own options; subclasses define `step`.
 
     PyTorch: torch.optim.Optimizer.
 
     Args:
-        params: Tensors, pairs of names and tensors, or dicts of options with the tensors in "params", each a group.
+        params: Tensors, pairs (name, tensor), or a dict per group: the tensors in "params", and options for them.
         defaults: The options of groups that don't set them.
     """
 
@@ -163,7 +163,7 @@ class Optimizer:
         return chain.from_iterable(group["params"] for group in self.param_groups)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change the parameters by their gradients; a subclass overrides it."""
+        """Change the parameters, using their gradients; a subclass overrides it."""
         raise NotImplementedError
 
     def zero_grad(self, set_to_none: bool = True) -> None:
@@ -217,10 +217,10 @@ class Optimizer:
 
 
 class OneByOne(Optimizer):
-    """An optimizer that changes each parameter by its own gradient only; a subclass does it in `_update`."""
+    """An optimizer that changes each parameter using only its own gradient; a subclass does it in `_update`."""
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change all parameters that have a gradient, and return the loss if `closure` recomputes it."""
+        """Change all parameters that have a gradient; return the loss if a `closure` that computes it is given."""
         loss = None
         if closure is not None:
             with enable_grad():
@@ -272,17 +272,18 @@ def _checked_ways(optimizer: Optimizer) -> None:
 
 
 class SGD(OneByOne):
-    """Move each parameter against its gradient, or with `momentum` against a decaying sum of its gradients.
+    """Move each parameter p against its gradient: `p = p - lr * grad`.
 
-    PyTorch: torch.optim.SGD.
+    With `momentum`, it moves against a decaying sum of gradients, which starts with the first gradient: `v = momentum *
+    v + (1 - dampening) * grad`, then `p = p - lr * v`. PyTorch: torch.optim.SGD.
 
     Args:
-        params: Tensors, pairs of names and tensors, or dicts of options, each a group.
+        params: Tensors, pairs (name, tensor), or a dict per group: the tensors in "params", and options for them.
         lr: The learning rate.
-        momentum: The share of the sum that each step keeps.
-        dampening: The share of each gradient that isn't added to the sum.
-        weight_decay: The factor by which a parameter is added to its gradient.
-        nesterov: Use Nesterov momentum, which looks one step ahead.
+        momentum: The factor by which the sum decays in each step.
+        dampening: The share of each later gradient that isn't added to the sum.
+        weight_decay: Add this times the parameter to its gradient, which pulls the parameter toward zero.
+        nesterov: Use Nesterov momentum: move against `grad + momentum * v`.
         maximize: Move along the gradient instead of against it.
         differentiable: Record the step, so that gradients flow through it.
 
@@ -334,20 +335,22 @@ class SGD(OneByOne):
 
 
 class Adam(OneByOne):
-    """Move each parameter by about `lr` per step, regardless of the size of its gradients (Kingma and Ba, 2015).
+    """Move each parameter p by about `lr` per step, regardless of the size of its gradients (Kingma and Ba, 2015).
 
-    The running mean of the gradients is divided by the root of their running mean square. PyTorch: torch.optim.Adam.
+    In step t, the running means `m = beta1 * m + (1 - beta1) * grad` and `v = beta2 * v + (1 - beta2) * grad**2` are
+    corrected for their start at zero: `m_hat = m / (1 - beta1**t)`, and v_hat likewise. Then `p = p - lr * m_hat /
+    (sqrt(v_hat) + eps)`. PyTorch: torch.optim.Adam.
 
     Args:
-        params: Tensors, pairs of names and tensors, or dicts of options, each a group.
+        params: Tensors, pairs (name, tensor), or a dict per group: the tensors in "params", and options for them.
         lr: The learning rate.
-        betas: The shares that a step keeps of the mean gradient and of its mean square.
-        eps: Added to the root of the mean square.
-        weight_decay: The factor by which a parameter is added to its gradient.
-        amsgrad: Divide by the largest mean square so far.
+        betas: `(beta1, beta2)`: how much of both running means each step keeps.
+        eps: Added to the root, so that it isn't zero.
+        weight_decay: Add this times the parameter to its gradient, which pulls the parameter toward zero.
+        amsgrad: Divide by the root of the largest v so far.
         maximize: Move along the gradient instead of against it.
         differentiable: Record the step, so that gradients flow through it.
-        decoupled_weight_decay: Decay the weights as AdamW does, without the gradient.
+        decoupled_weight_decay: Decay the weights as AdamW does, without changing the gradient.
 
     `foreach`, `fused` and `capturable` choose among PyTorch's kernels, which compute the same.
     """
@@ -416,9 +419,10 @@ class Adam(OneByOne):
 
 
 class AdamW(Adam):
-    """Adam with weights that decay by `lr * weight_decay` of themselves per step, without the gradient.
+    """Adam with weight decay that doesn't pass through the running means.
 
-    The arguments are Adam's. See Loshchilov and Hutter (2019). PyTorch: torch.optim.AdamW.
+    Each step begins with `p = p * (1 - lr * weight_decay)`. The arguments are Adam's. See Loshchilov and Hutter (2019).
+    PyTorch: torch.optim.AdamW.
     """
 
     def __init__(

@@ -371,15 +371,15 @@ def _overriding(name: str, value: bool | None) -> Generator[None, None, None]:
 
 
 def set_checkpoint_early_stop(enable: bool) -> AbstractContextManager[None]:
-    """Choose for all checkpoints inside whether recomputation stops once nothing more is needed.
+    """Choose, for all checkpoints inside a `with` block, whether recomputation stops once nothing more is needed.
 
-    It overrides their own `early_stop`.
+    It overrides the checkpoints' own `early_stop`.
     """
     return _overriding("early_stop", enable)
 
 
 def set_checkpoint_debug_enabled(enabled: bool | None) -> AbstractContextManager[None]:
-    """Choose for all checkpoints inside whether they log their operators; None leaves it to each."""
+    """Choose, for all checkpoints inside a `with` block, whether they log operators; None leaves it to each `debug`."""
     return _overriding("debug", enabled)
 
 
@@ -447,22 +447,23 @@ def checkpoint(
     early_stop: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """Call `function(*args, **kwargs)` without saving its intermediates; backward runs it again to recompute them.
+    """Call `function(*args, **kwargs)` without saving its intermediate tensors; backward runs it again to get them.
 
-    PyTorch: torch.utils.checkpoint.checkpoint.
+    This saves memory and costs a second forward pass. PyTorch: torch.utils.checkpoint.checkpoint.
 
     Args:
         function: A function that computes the same when it runs again.
-        args: Its arguments.
-        use_reentrant: False is the recommended kind; only that has the options below.
-        context_fn: Returns two contexts, for the first run and for the others.
-        determinism_check: "none" accepts other shapes and dtypes in the recomputation.
+        args: The arguments of the function.
+        use_reentrant: Pass False, which is recommended; the other kind has none of the options below.
+        context_fn: A function that returns two contexts: for the first run, and for the runs in backward.
+        determinism_check: "none" accepts other shapes and dtypes in the second run.
         debug: If the runs differ, list the operators of both, with the lines that called them.
-        early_stop: Stop the recomputation once nothing more is needed.
-        kwargs: Its keyword arguments. `preserve_rng_state=False` lets the recomputation draw other random numbers.
+        early_stop: Stop the second run once nothing more is needed.
+        kwargs: The keyword arguments of the function. `preserve_rng_state=False` lets the second run draw other
+            random numbers.
 
     Raises:
-        CheckpointError: in backward, if the recomputation differs.
+        CheckpointError: in backward, if the second run differs.
     """
     if use_reentrant is None:
         warn(
@@ -502,9 +503,16 @@ def checkpoint_sequential(
     use_reentrant: bool | None = None,
     **kwargs: Any,
 ) -> Any:
-    """Apply functions in turn, in `segments` checkpointed parts; the last part isn't checkpointed.
+    """Apply functions or layers in turn, in `segments` checkpointed parts; the last part isn't checkpointed.
 
     PyTorch: torch.utils.checkpoint.checkpoint_sequential.
+
+    Args:
+        functions: The functions, such as an nn.Sequential; each gets the result of the one before it.
+        segments: The number of parts.
+        input: The argument of the first function.
+        use_reentrant: Pass False, which is recommended.
+        kwargs: Only `preserve_rng_state`, as for `checkpoint`.
     """
     if use_reentrant is None:
         warn(

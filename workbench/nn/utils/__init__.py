@@ -41,11 +41,11 @@ def _grads(parameters: Tensors) -> list[Tensor]:
 def get_total_norm(
     tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
 ) -> Tensor:
-    """Return the norm of all tensors as one vector.
+    """Return the norm of all tensors together, as if they were one vector.
 
     Args:
-        tensors: The tensors.
-        norm_type: The p of the norm; inf for the largest element.
+        tensors: The tensors, for example the gradients of a model.
+        norm_type: 2 for the root of the sum of squares, 1 for the sum of absolute values, inf for the largest one.
         error_if_nonfinite: Raise RuntimeError if the norm is nan or inf.
         foreach: Chooses among PyTorch's kernels, which compute the same.
     """
@@ -64,7 +64,7 @@ def get_total_norm(
 def clip_grads_with_norm_(
     parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
-    """Multiply all gradients in place by `max_norm / total_norm`, if this makes them shorter."""
+    """Multiply all gradients in place by `max_norm / total_norm`, if `total_norm` is larger than `max_norm`."""
     with no_grad():
         factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
         for grad in _grads(parameters):
@@ -78,14 +78,14 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Shorten all gradients in place by one factor, so that their total norm is at most `max_norm`.
+    """Scale all gradients down in place by one factor, so that their total norm is at most `max_norm`.
 
     PyTorch: torch.nn.utils.clip_grad_norm_; see Pascanu et al. (2013).
 
     Args:
         parameters: Parameters, or one tensor; those without a gradient are skipped.
         max_norm: The largest total norm.
-        norm_type: The p of the norm; inf for the largest element.
+        norm_type: 2 for the root of the sum of squares, 1 for the sum of absolute values, inf for the largest one.
         error_if_nonfinite: Raise RuntimeError if the norm is nan or inf.
         foreach: Chooses among PyTorch's kernels, which compute the same.
 
@@ -101,7 +101,7 @@ def clip_grad_norm_(
 
 
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
-    """Limit each element of the gradients to -clip_value and clip_value, in place."""
+    """Clamp each element of the gradients to the range from -clip_value to clip_value, in place."""
     most = float(clip_value)
     with no_grad():
         for grad in _grads(parameters):
@@ -109,12 +109,12 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """Return all parameters as one vector, through which gradients flow."""
+    """Return the elements of all parameters, one after the other, as one vector; gradients flow through it."""
     return cat([parameter.view(-1) for parameter in parameters])
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Set the `data` of the parameters to the parts of a vector."""
+    """Copy the elements of a vector into the parameters, in order; this sets their `data`."""
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {typename(vec)}")
     start = 0

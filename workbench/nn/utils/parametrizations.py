@@ -38,9 +38,14 @@ class _WeightNorm(Module):
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
-    """Compute a weight from its norm along `dim` and its direction, which become the parameters; return the module.
+    """Replace a weight by a length and a direction, both learned: `weight = length * direction / norm(direction)`.
 
     PyTorch: torch.nn.utils.parametrizations.weight_norm; see Salimans and Kingma (2016).
+
+    Args:
+        module: The module that has the weight; it is returned.
+        name: The name of the weight.
+        dim: A length is learned for each index along this dimension; None for one length in all.
     """
     register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
     return module
@@ -92,9 +97,17 @@ class _SpectralNorm(Module):
 def spectral_norm(
     module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Module:
-    """Divide a weight by its largest singular value, which power iteration finds; return the module.
+    """Divide a weight by its largest singular value, so that the layer stretches no vector.
 
     PyTorch: torch.nn.utils.parametrizations.spectral_norm; see Miyato et al. (2018).
+
+    Args:
+        module: The module that has the weight; it is returned.
+        name: The name of the weight.
+        n_power_iterations: The steps of the power iteration that estimates the singular value, in each training
+            forward.
+        eps: The smallest norm to divide by.
+        dim: The dimension of the outputs in the weight; None for 1 in transposed convolutions, otherwise 0.
     """
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):

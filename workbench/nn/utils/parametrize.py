@@ -151,9 +151,17 @@ def type_before_parametrizations(module: Module) -> type:
 def register_parametrization(
     module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
 ) -> Module:
-    """Compute a parameter or buffer of the module with another module from now on; return the module.
+    """Compute a parameter or buffer of the module with another module from now on, and return the module.
 
-    PyTorch: torch.nn.utils.parametrize.register_parametrization.
+    `module.weight` becomes `parametrization(original)`, where `original` is the new parameter. PyTorch:
+    torch.nn.utils.parametrize.register_parametrization.
+
+    Args:
+        module: The module that has the parameter.
+        tensor_name: The name of the parameter or buffer.
+        parametrization: A module that takes the original and returns the parameter. With `right_inverse`, you can
+            also assign to the parameter.
+        unsafe: Don't check that the shape and dtype stay the same.
 
     Raises:
         ValueError: if this changes the shape or dtype and `unsafe` is False.
@@ -184,7 +192,13 @@ def register_parametrization(
 
 
 def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
-    """Make a computed parameter an ordinary one, with its current value or that of the original."""
+    """Make a computed parameter an ordinary one again, and return the module.
+
+    Args:
+        module: The module that has the parameter.
+        tensor_name: The name of the parameter.
+        leave_parametrized: Keep the current value; otherwise restore the original.
+    """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     known: Any = module.parametrizations[tensor_name]

@@ -24,7 +24,10 @@ FLOWING = "DataLoader with IterableDataset: expected unspecified {0} option, but
 
 
 def default_collate(batch: Sequence[Any]) -> Any:
-    """Return one tensor of the samples' numbers or tensors; tuples, lists and dicts are collated part by part."""
+    """Return a batch: samples that are tensors, arrays or numbers become one tensor with a new first dimension.
+
+    Samples that are tuples, lists or dicts are collated part by part.
+    """
     first = batch[0]
     if isinstance(first, Tensor):
         return stack(list(batch))
@@ -83,6 +86,17 @@ class DataLoader:
 
     The calling process loads the samples: `num_workers` and `pin_memory` have no effect. PyTorch:
     torch.utils.data.DataLoader.
+
+    Args:
+        dataset: A Dataset, a list, or an IterableDataset.
+        batch_size: The number of samples per batch; None for single samples.
+        shuffle: Use a new random order in each iteration over the loader.
+        sampler: The numbers of the samples in the order to use, instead of `shuffle`.
+        batch_sampler: Lists with the numbers of each batch, instead of `batch_size`, `shuffle`, `sampler` and
+            `drop_last`.
+        collate_fn: A function that makes a batch of a list of samples; None for `default_collate`.
+        drop_last: Leave out the last batch if it isn't full.
+        generator: The generator of random numbers for `shuffle`; None for the default one.
     """
 
     def __init__(

@@ -117,7 +117,7 @@ class Subset(Dataset):
 
 
 def random_split(dataset: Any, lengths: Sequence[float], generator: Random = None) -> list[Subset]:
-    """Return the samples in random order, in parts of these lengths, or of these shares if they sum to 1."""
+    """Split a dataset at random into Subsets of these lengths, or of these shares if they sum to 1."""
     count = len(dataset)
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         for i, share in enumerate(lengths):
