@@ -449,4 +449,4 @@ def test_all_that_a_reader_is_told_names_the_same_folder_and_option() -> None:
     for told in (helped.stdout, (CHECKOUT / "README.md").read_text("utf-8")):
         assert "workbench-lessons" in told and "--authors" in told
     first = nbformat.read(CHECKOUT / "notebooks" / SHIPPED[0], as_version=4)
-    assert "a copy that is your own" in first.cells[0].source
+    assert "in your own copy" in first.cells[0].source
