@@ -212,7 +212,7 @@ class GraphTask:
         return task
 
     def __getattr__(self, name: str) -> Any:
-        if name == "_waiting":  # of a backward that runs elsewhere: counted if anybody asks
+        if name == "_waiting":  # of a backward pass that runs elsewhere: counted on request
             self._waiting = count_uses(self.roots)
         return object.__getattribute__(self, name)
 
@@ -358,7 +358,7 @@ class GraphTask:
             left -= 1
             unusual = node.extra is not None and type(node.extra) is not Scoped
             if unusual or grad is None or state.anomaly or node in captures:
-                buffers[node], grad = grad, None  # a leaf keeps a gradient that nobody else holds
+                buffers[node], grad = grad, None  # a leaf keeps a gradient that nothing else refers to
                 out = self._run_node(node)
             else:
                 if heard:

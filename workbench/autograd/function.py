@@ -429,7 +429,7 @@ __all__ = [
     "once_differentiable",
 ]
 
-# PyTorch has these names here; they stand in `variable`, which is built on this module and loads on first use.
+# PyTorch has these names here; `variable` defines them, is built on this module and loads on first use.
 _OF_VARIABLE = frozenset(
     "InplaceFunction NestedIOFunction _HookMixin _iter_filter _iter_None_tensors _iter_tensors "
     "_iter_tensors_permissive _map_tensor_data _nested_map _unflatten".split()

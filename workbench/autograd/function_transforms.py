@@ -428,7 +428,7 @@ def _generated(cls: Any, in_dims: Dims, outer: Level) -> Any:
             found, dims = run_all(
                 lambda level, lifted: cls.jvp(_Ctx(ctx, level), *lifted), (tangents, _dims_of(tangents, in_dims))
             )
-            wanted = _several(Rule.out_dims) + (None,) * len(dims)  # there may be too many, which is told later
+            wanted = _several(Rule.out_dims) + (None,) * len(dims)  # there may be too many, which is reported later
             several = zip(_several(found), dims, wanted, strict=False)
             out = tuple([_reduced(t, has, wanted, None, outer) for t, has, wanted in several])
             return out if isinstance(found, tuple) else out[0]

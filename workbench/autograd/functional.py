@@ -289,7 +289,7 @@ def _rows(i: int, out: Tensor, given: tuple[Tensor, ...], create_graph: bool, st
     for k in range(elements.numel()):
         if seen:
             row = _grads((elements[k],), given, None, create_graph, retain_graph=True)
-        else:  # what a backward through one element's selection begins with
+        else:  # the first gradient of a backward pass through one element's selection
             seed = np.zeros(out._array.size, out._array.dtype)
             seed[k] = 1
             row = _grads((out,), given, (wrap(seed.reshape(out._array.shape)),), False, retain_graph=True)
@@ -370,7 +370,7 @@ def hessian(
         return found
 
     found = jacobian(gradient, given, create_graph, strict, vectorize, outer_jacobian_strategy)
-    if forward:  # PyTorch leaves a history here, of inputs that nobody else has
+    if forward:  # PyTorch leaves a history here, of inputs that nothing else refers to
         found = [[t.detach() for t in row] for row in found]
     return found if several else found[0][0]
 

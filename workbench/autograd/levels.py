@@ -26,7 +26,7 @@ class Level:
 
     __slots__ = ("kind", "number", "outer_grad", "size", "randomness", "runs_code", "_tag")
     size: Any  # of the batch, None where there is none
-    runs_code: bool  # whether a backward through it runs code of the user's: a Function's, a hook
+    runs_code: bool  # whether a backward pass through it runs user code: a Function's, a hook
 
     def __init__(self, kind: str, size: int | None = None, randomness: str = "error") -> None:
         self.kind, self.size, self.randomness = kind, size, randomness

@@ -46,7 +46,7 @@ class _Probe:
         return count(held)
 
 
-# The references where nobody else has any; at most 3, because a debugger may have added some when this was counted.
+# The references if there are no others; at most 3, because a debugger may have added some when this was counted.
 HANDED_ON = min(_Probe().hand_on(), 3)  # what a node is called with, by a caller who has it too
 HELD_ONCE = min(_Probe().hold(), 3)  # what was just read from the one place that has it
 

@@ -104,7 +104,7 @@ def _walk(root: Any, nr: int, seed: Any, keep_graph: bool, inputs: dict[Any, Any
                 grads = [out] if arity == 1 else [*out[::-1]]
             if not keep_graph:
                 node.release()
-            out = grad = None  # a leaf keeps a gradient that nobody else holds
+            out = grad = None  # a leaf keeps a gradient that nothing else refers to
             watched = _deliver(node, inputs[node], grads, buffers, task)
             if watched and task is not None:
                 _go_on(task, buffers, [*order[place + 1 :], *watched])
@@ -171,7 +171,7 @@ def _go_on(task: GraphTask, buffers: dict[Any, Any], left: list[Any]) -> None:
 
 
 _SEQ = attrgetter("seq")
-_USUAL = {type(None), Scoped}  # the extra of a node that nobody looks at
+_USUAL = {type(None), Scoped}  # the extra of a node without hooks
 
 
 def _inputs_of_plain_nodes(root: Any) -> tuple[dict[Any, Any], bool] | None:

@@ -567,7 +567,7 @@ def storage_of(t: Tensor) -> Storage:
         if node is not None and node.keeps_result:
             if node.counter_result is None:
                 node.counter_result = t._storage
-            else:  # somebody read what the node saved, and counts its writes
+            else:  # the saved tensor was read elsewhere, and its writes are counted
                 t._storage = node.counter_result
     return t._storage
 

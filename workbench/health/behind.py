@@ -196,7 +196,7 @@ def _is_one_of(sent: list[Value], given: Grads) -> bool:
 
 
 def _writing(backward: str) -> str:
-    """Return the line in a backward that writes to one of its arguments, if there is only one."""
+    """Return the line in a `backward` that writes to one of its arguments, if there is only one."""
     try:
         function = next(each for each in ast.walk(ast.parse(backward)) if isinstance(each, ast.FunctionDef))
     except (SyntaxError, StopIteration):

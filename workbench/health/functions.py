@@ -1,4 +1,4 @@
-"""A rule about custom Functions: a backward that isn't the derivative, judged by recorded values."""
+"""A rule about custom Functions: a `backward` that isn't the derivative, judged by recorded values."""
 
 from __future__ import annotations
 

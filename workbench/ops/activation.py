@@ -189,7 +189,7 @@ elu = define(
     tangent="pointwise",
     samples="r(4), 1.5, 1, 1",
 )
-# In place the input is gone, and the derivative is told from the result: its sign must be the input's.
+# In place, the input is gone and the derivative uses the result, whose sign must be the input's.
 leaky_relu_ = define(
     "LeakyReluBackward1",
     "leaky_relu_(Tensor self, negative_slope)",

@@ -88,7 +88,7 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
     kernel, dilation, padding, stride = how = _windows("im2col", 1, kernel_size, dilation, padding, stride)
     if not shape:
         raise IndexError(errors.NO_DIMS.format(-1))
-    if len(shape) < 3:  # the height is asked for before the number of dimensions
+    if len(shape) < 3:  # PyTorch reads the height before the number of dimensions
         dim_index(-2 if len(shape) < 2 else 2, len(shape))
     if len(shape) not in (3, 4) or 0 in shape[-3:]:
         raise RuntimeError(

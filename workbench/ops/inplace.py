@@ -133,7 +133,7 @@ def _write_recorded(
     return node
 
 
-# A write that nobody records, into elements that lie row by row: nothing is to be checked or kept then.
+# An unrecorded write to elements in row order needs no checks and saves nothing.
 
 
 def _is_quiet(t: Tensor) -> bool:
@@ -673,7 +673,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     """Write into part of the tensor: through a view of it, and element by element where index tensors are used."""
     if index is False:
         return
-    if not listeners and _is_quiet(self) and _set_quietly(self, index, value):  # else the write of a view is told
+    if not listeners and _is_quiet(self) and _set_quietly(self, index, value):  # else the write to a view is reported
         return
     if index is True:
         part, where = unsqueeze(self, 0), None

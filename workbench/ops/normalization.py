@@ -47,7 +47,7 @@ def _how(shape: Ints, dims: Ints, dtype: np.dtype, eps: float) -> tuple[Any, np.
     return adder(shape, dims, dtype, None), count, np.array(count * eps, dtype), once
 
 
-# Arrays use the moments that forward computed; tensors compute them anew, for they too depend on the input.
+# Arrays use the moments from forward; tensors compute them again, because they depend on the input too.
 in_formulas("mean_of", lambda x, mean, dims: mean, lambda x, mean, dims: TENSORS["mean_dim"](x, dims, True))
 abbreviation("anew(x, dims, eps)", "rsqrt(mean_dim((x - mean_dim(x, dims, True)) ** 2, dims, True) + eps)")
 in_formulas("rstd_of", lambda x, rstd, dims, eps: rstd, lambda x, rstd, dims, eps: TENSORS["anew"](x, dims, eps))

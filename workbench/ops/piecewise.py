@@ -105,7 +105,7 @@ celu_op = define(
     tangent="pointwise",
     samples="r(4), 1.5",
 )
-celu_ = define(  # in place the input is gone, and the derivative is told from the result
+celu_ = define(  # in place, the input is gone and the derivative uses the result
     "CeluBackward1",
     "celu_(Tensor self, alpha)",
     celu_op.op.forward,

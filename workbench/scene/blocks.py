@@ -16,7 +16,7 @@ from .regions import RegionOutline
 
 TIE = 22  # px between a node and the saved tensors hanging on it: room for the line that ties them
 CHIP_GAP = 6  # px between two small boxes: saved tensors of one node, or levels
-BESIDE = 36  # px between a box and what is told beside it: its tangent, or a story
+BESIDE = 36  # px between a box and what is next to it: its tangent, or a story
 PORT = 4  # px: the width of the cell where an arrow goes through a region
 _TABLE = '<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="0">'
 

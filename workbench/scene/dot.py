@@ -16,11 +16,11 @@ from .model import Arrow
 from .regions import RegionOutline, Wire
 from .rows import SETTINGS, thinned
 
-_INCH = 72  # px of Graphviz's inches, in which it is told distances
+_INCH = 72  # px of an inch, Graphviz's unit of distances
 ASIDE = 28  # px between what stands side by side
 APART = 14  # px between two rows
 _APART_LABELLED = 2  # px between two rows where there are labels: each label takes a row of its own
-# Graphviz leaves at least 5 px above a label and below it, so it is told of a height that is less by this many px.
+# Graphviz leaves at least 5 px above and below a label, so the height passed to it is less by this many px.
 _OVERLAP = 12
 _STRAIGHT = 100  # how much more the main way through a part is kept straight than others
 _MOST_BOXES_LED = 200  # of more, looking for the arrows' ways would take longer than all the rest
@@ -44,7 +44,7 @@ class Question:
     exits: list[str]  # and that leave: the others
     wires: tuple[Wire, ...]
     arrows: dict[str, Arrow]  # an arrow for each wire, by its number
-    told: list[Arrow]  # those that Graphviz is told of: its edges
+    told: list[Arrow]  # those passed to Graphviz: its edges
     spine: set[str]
     sizes: dict[str, Size]  # of the arrows' labels
     led: bool  # whether there are few enough to look for a way for each
@@ -161,7 +161,7 @@ def _spine(ends: Mapping[str, tuple[str, str]], depth: Mapping[str, int]) -> set
         spine.add(last)
         ways = into.get(ends[last][0], ())
         if len(ways) > 2 and not any(ends[way][0] in into or ends[way][0] in reach for way in ways):
-            break  # what several leaves alone lead to stands below their middle
+            break  # the only user of several leaves is below their middle
         last = max(ways, key=rank, default=None)
     return spine
 

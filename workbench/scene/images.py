@@ -361,7 +361,7 @@ def _grown(place: Rectangle, by: float) -> Rectangle:
 
 
 _CLASSES = re.compile('class="([^"]*)"')
-# What is written from the right, and would turn round what stands beside it.
+# Scripts written from the right, which would reverse the text next to them.
 _RIGHTWARD = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+")
 
 
@@ -469,7 +469,7 @@ def raster(
                 artist.set_visible(upper < foot + _OVER and top - _OVER < lower)
             canvas.draw()
             points = np.asarray(canvas.buffer_rgba())[: down - first, :, :3]
-            scanlines = np.zeros((len(points), 1 + 3 * across), np.uint8)  # before each line how it is told: as it is
+            scanlines = np.zeros((len(points), 1 + 3 * across), np.uint8)  # each line starts with its filter: none
             scanlines[:, 1:] = points.reshape(len(points), -1)
             parts.append(packing.compress(scanlines.data))
     head = struct.pack(">IIBBBBB", across, down, 8, 2, 0, 0, 0)  # 8 bits each of red, green and blue

@@ -47,7 +47,7 @@ def laid_out(scene: Scene, boxes: dict[str, Size], labels: dict[str, Size]) -> L
     for story in [box for box in scene.boxes.values() if box.kind == "story"]:
         others = {id: box for id, box in scene.boxes.items() if id != story.id}
         found = _beside(laid_out(replace(scene, boxes=others), boxes, labels), story, boxes[story.id])
-        # Too far away at the picture's side, it stands beside its box, as a tangent does.
+        # If the picture's side is too far away, the story is next to its box, like a tangent.
         if story.refers not in found.boxes or found.boxes[story.id].gap(found.boxes[story.refers]) <= _NEAR:
             return found
     strip, width = _strip(scene, boxes)

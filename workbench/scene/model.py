@@ -43,7 +43,7 @@ ArrowSum = tuple[int, str, int, ArrowTone, float | None]  # of how many: the lab
 
 AROUND = ("level", "region")  # the kinds of boxes that no arrow leads to
 LOOSE = ("beside", "same")  # the kinds of arrows that bring nothing into a box: a dotted line without a head
-# The kinds that stand where they are told: a heat map's cell, a chart's bar and the one it is compared with, a mark on
+# The kinds with a given place: a heat map's cell, a chart's bar and the one it is compared with, a mark on
 # a timeline, text without a frame, bold or in the lines of a program, a frame around others, the name of a row, text in
 # large letters, and a label of an axis.
 PLACED = ("cell", "bar", "ghost", "event", "text", "heading", "line", "frame", "name", "story", "tick")
@@ -80,25 +80,25 @@ class Plot:
 
 @dataclass(slots=True)
 class Box:
-    """A thing in the picture; a box with a `holder` hangs on that box (a saved tensor on its node).
+    """A thing in the picture; a box with a `holder` is attached to that box (a saved tensor to its node).
 
-    In a chart every box has a `place`: (x, y, width, height) in px. Its `shade`, from -4 to 4, says how far a number
-    lies below or above zero. Elsewhere the layout places the boxes.
+    In a chart every box has a `place`: (x, y, width, height) in px. Its `shade`, from -4 to 4, shows how far a number
+    is below or above zero. Elsewhere the layout places the boxes.
 
     A box of the kind "plot" shows its `plot` below its title and its line.
 
-    A box with a `goto`, the number of a step from 0, takes whoever activates it in a player to that step.
+    Activating a box with a `goto`, the number of a step from 0, opens that step in a player.
 
-    In a chart the "name" of a row can be closed as a group can: then the rows that name it as their `region` are not
-    seen, and those below move up. A box that stands there `instead` of what such a row holds is seen while that is so.
+    In a chart, the "name" of a row can be closed like a group. Then the rows that name it as their `region` are hidden,
+    and those below move up. A box that is there `instead` of such a row's contents is visible while the row is closed.
 
-    A box of the kind "region" is drawn around those that name it as their `region`, and may lie in another. So is one
-    of the kind "group", which can be closed: then it is one box, with its lines, and what it holds is not seen. Those
-    of the kind "level" stand in a strip of their own above the picture, in order. A `note` is more for its words alone.
-    What is `unsaid` on its lines, who hovers over it reads, and who cannot see it hears.
+    A box of the kind "region" is drawn around those that name it as their `region`, and may be inside another. The same
+    applies to the kind "group", which can be closed: then it is one box with its lines, and hides its contents. Boxes
+    of the kind "level" are in a separate strip above the picture, in order. A `note` is only for the box's text
+    version. The `unsaid` part of its lines is for hovering and for screen readers.
 
-    A box that `refers` to another stands for it, small, where it is used. One of the kind "story" is about the box that
-    it refers to, and stands at its height beside all others. Who activates one in a chart comes to the other.
+    A box that `refers` to another represents it, small, where it is used; in a chart, activating it opens the other.
+    One of the kind "story" is about the box that it refers to, and is next to all others at that box's height.
     """
 
     id: str
@@ -122,20 +122,20 @@ class Box:
 
 @dataclass(slots=True)
 class Arrow:
-    """A value's way down from the box that made it (source) to the one using it (target); gradients climb it.
+    """A value's path down from the box that made it (source) to the one using it (target); gradients flow up along it.
 
-    Tangents go down ways of their own; an arrow of the kind "beside" leads from a box to its tangent's, at its side.
-    One of the kind "cut" brings data that no gradient comes back from: it has a mark in its middle.
-    One of the kind "same" joins what is the same memory, say a tensor and where it is saved; it moves no box.
+    Tangents have separate arrows; an arrow of the kind "beside" leads from a box to its tangent's, at its side. One of
+    the kind "cut" brings data without a gradient path: it has a mark in its middle. One of the kind "same" joins boxes
+    with the same memory, say a tensor and where it is saved; it moves no box.
 
-    The arrows into one box stand in the order of its arguments. A label may have several lines (`\\n`). With a `weight`
-    from 1 to 4 it is as broad as its gradient is large, and has the colour of its `tone`. A `note` is more for
-    its words alone.
+    The arrows into one box are in the order of its arguments. A label may have several lines (`\\n`). With a `weight`
+    from 1 to 4, the arrow is as wide as its gradient is large, and has the color of its `tone`. A `note` is only for
+    its text version.
 
-    The `norm` is that of its gradient, if it is finite. `together` is what one arrow tells that stands for all those
-    from its source that brought a gradient in one backward pass: the last to do so has it. By group, `within` is the
-    same of those alone that lead into it: of several that have it the one that stands for most is right. `brief` is the
-    label where the target is hidden in a closed group, if that is another: without the formula of what nobody sees.
+    The `norm` is that of its gradient, if it is finite. `together` is the label of one arrow for all those from its
+    source that brought a gradient in one backward pass; the last of them has it. By group, `within` is the same for
+    those that lead into the group: if several have it, the one for the most arrows is right. `brief` is the label if
+    the target is hidden in a closed group and the label differs: it leaves out the hidden formula.
     """
 
     id: str
@@ -175,7 +175,7 @@ class StoryStep:
     arrows: dict[str, dict[str, Any]] = field(default_factory=dict)
     place: str | None = None  # a box: steps in one closed group are one step
     stands: int = 1  # the steps that it stands for, all but itself left out
-    chapter: str = ""  # of the first step of a part: its title, as of one step of a training
+    chapter: str = ""  # of the first step of a part: its title, for example a training step's
     when: int = 0  # a number that grows from step to step: where the same moment is in the inside of a box
 
 
@@ -184,7 +184,7 @@ class Curves:
     """Numbers that all parts of a story share, even those left out: the losses of a training run's steps."""
 
     numbers: Mapping[str, tuple[float | None, ...]]  # by name; None where a part has none
-    told: Mapping[str, int]  # the title of each part that is told -> its place among the numbers
+    told: Mapping[str, int]  # the title of each part that is shown -> its place among the numbers
 
 
 Thing = TypeVar("Thing", Box, Arrow)
@@ -221,7 +221,7 @@ def groups_of(scene: Scene) -> set[str]:
 
 def paths(scene: Scene) -> dict[str, list[str]]:
     """Return the groups and regions around each box, the outermost first."""
-    # What hangs on a box or stands beside it lies where that does.
+    # A box's attachments and neighbors are in the groups and regions of the box.
     home = {id: box.holder for id, box in scene.boxes.items() if box.holder is not None}
     for arrow in scene.arrows.values():
         if arrow.kind == "beside" and scene.boxes[arrow.target].kind == "tangent":

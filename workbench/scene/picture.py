@@ -78,7 +78,7 @@ class Picture:
             return {"text/plain": f"{text}\n\n{problem}"}
 
 
-# Nothing may be loaded from anywhere: a lesson that was mailed to a class tells nobody who opens it.
+# The page may not load anything: a lesson mailed to a class doesn't reveal who opens it.
 _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
     "base-uri 'none'; form-action 'none'"

@@ -26,7 +26,7 @@ from .routes import routed
 
 _PAD = 14  # px between a region and what lies in it
 _AT_EDGE = 6.0  # px between a region's upper or lower edge and a row of ports, which needs no more
-_BELOW_HEADING = 4.0  # px between a heading and what stands below it
+_BELOW_HEADING = 4.0  # px between a heading and the contents below it
 _BY_HEADING = 12.0  # px between a heading and a value that enters beside it, and to the next
 _PORT_PLACE = 2.0  # px that a port is wide where arrows end at it
 _EDGE = 8  # px between a part's edge and an arrow in it
@@ -199,7 +199,7 @@ class _Reading:
         left = _EDGE - min(across, default=float(_EDGE))
         if self._asked.heading is None:
             left = max(left, -min((place.x for place in self._places.values()), default=0.0))
-        else:  # what stands beside the heading or below it stays there
+        else:  # what is next to the heading or below it stays there
             left, ends = max(0.0, left), [*ends, self._asked.heading]
         width = max(ends) + left
         return RegionLayout(

@@ -12,11 +12,11 @@ from .labels import Size
 from .model import Arrow
 
 _CALM_ROWS = 4_000  # rows that all arrows together lead through: up to these Graphviz takes its time
-_HURRIED_ROWS = 8_000  # up to these it is told of every arrow, but hurries
-_MOST_ROWS = 12_000  # and of no more when it is told of some
+_HURRIED_ROWS = 8_000  # up to these it gets every arrow, but hurries
+_MOST_ROWS = 12_000  # and no more when it gets only some
 # Rows that arrows past other boxes lead through. To bend more of them takes longer than all the rest.
 _TANGLED_ROWS = 1_200
-_LEAST_ARROWS = 2_000  # arrows that it is told of in any case
+_LEAST_ARROWS = 2_000  # arrows that it gets in any case
 _ARROWS_EACH = 4  # arrows for each box, where that makes more
 # The limits stop the network simplex where more of it takes minutes for a thousand boxes and shows nowhere.
 SETTINGS = "splines=true, nslimit=2, nslimit1=2"

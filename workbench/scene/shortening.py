@@ -217,7 +217,7 @@ def shut(board: Storyboard, groups: Collection[str]) -> Storyboard:
     folding = Folding(board.scene, board.folding.groups.difference(groups))
     members = {id: one for one, several in folding.members.items() for id in several}
     now = Scene(board.title, dict(board.scene.boxes), dict(board.scene.arrows))
-    # What stands in a chart instead of a row's inside is there while that is closed.
+    # A chart's substitute for a row's contents is visible while the row is closed.
     boxes = {id: box for id, box in now.boxes.items() if folding.stands[id] == id or box.instead in folding.frames}
     scene = Scene(board.title, boxes, dict(folding.seen(now).arrows))
     drawn = dict(scene.arrows)

@@ -37,7 +37,7 @@ _UNSEEN = {"d": "", "lx": 0, "ly": 0, "lw": 0, "lh": 0}  # the way of an arrow t
 
 
 class PictureInside:
-    """Another picture that boxes lead into, made when it is asked for; `missing` is said at a box that leads nowhere.
+    """Another picture that boxes lead into, made on first use; `missing` is the text at a box that leads nowhere.
 
     It may be None. `leads` has by box the `when` of one of its steps, and the box that is meant there.
     """
@@ -67,16 +67,17 @@ class PictureInside:
 
 
 class Storyboard:
-    """What every face draws and the player plays: `scene` before anything, then what each step changes.
+    """What every format draws and the player plays: `scene` before all steps, then what each step changes.
 
-    Without steps it is a still picture of `scene`. It is laid out once, on first use, so neither may change.
-    It opens at the step `start`, counted from 0; of itself at the last before the first backward. What cannot play
-    shows the step `still`, or another picture if that is one; of itself the same. The `legend` is one sentence that
-    says how to read it; a picture of nothing has none.
-    Of the groups that hold something those in `opened` are open; of themselves all are. The steps whose place is in one
-    closed group are one step; what they do together is told by `runs`, by the group, from the first step to the last.
-    `order` has those that are open part by part: a page with less room opens the first of these parts, and as many of
-    the others as it has room for. Beside the parts of the story stand `curves`; boxes may lead into what is `inside`.
+    Without steps it is a still picture of `scene`. It is laid out once, on first use, so neither may change. It opens
+    at the step `start`, counted from 0; by default at the last before the first backward. Formats that can't play show
+    the step `still`, or another picture if `still` is one; the default is the same. The `legend` is one sentence that
+    explains the picture; a picture of nothing has none.
+
+    Of the groups with contents, those in `opened` are open; by default all are. Steps placed in one closed group are
+    one step. `runs` has their joint caption, by group, from the first step to the last. `order` has the open groups in
+    parts: a page with less room opens the first part, and as many of the others as fit. `curves` are next to the parts
+    of the story; boxes may lead into `inside`.
     """
 
     def __init__(
@@ -264,7 +265,7 @@ class Storyboard:
 
     def flat_dict(self) -> dict[str, Any]:
         """Return `to_dict` without the inside of groups."""
-        # A page closes the rows of a chart, so that it is told where they stand when all are open.
+        # A page closes the rows of a chart itself, so it gets their places when all are open.
         layout = chart_layout(self.scene) if self.has_rows else self.layout
         scene, details = self._copy(), _Details()
         boxes = {id: box_fields(box) | {"details": details.numbers(box)} for id, box in scene.boxes.items()}

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     import graphviz  # pyright: ignore[reportMissingTypeStubs]
 
 _WIDEST = 120  # columns of one line of the graph
-_LONGEST_CAPTION = 300  # characters of what is told of a step
+_LONGEST_CAPTION = 300  # characters of a step's caption
 _LONGEST_SENTENCE = 1000  # characters of what is read aloud in place of an image
 _DEEPEST = 14  # levels of the graph
 _LONGEST = 80  # lines of the graph
 _FIRST = 16  # steps told first when there are too many to tell all
 _LAST = 6  # and last
-_MOST_NUMBERS = 10  # of a curve that are told all
+_MOST_NUMBERS = 10  # up to which all of a curve's numbers are shown
 _FEW_NUMBERS = 4  # told at each end of more
 
 

@@ -128,7 +128,7 @@ def step_own(
     given = (None,) * len(outputs) if grad is None else tuple(grad) if isinstance(grad, tuple | list) else (grad,)
     wanted = None if inputs is None else tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
     for each in (*outputs, *(wanted or ())):
-        each.grad_fn  # noqa: B018  a view whose memory was written makes its history when it is asked for
+        each.grad_fn  # noqa: B018  reading it builds the history of a view whose memory was written
     mirrored = [driver.tensor(each) for each in outputs]
     seeds = seeds_of(mirrored, [None if each is None else driver.tensor(each) for each in given])
     targets = None if wanted is None else [driver.tensor(each) for each in wanted]

@@ -101,7 +101,7 @@ class InChapters(Describer):
             return False
         if early and not self._is_over():
             return False
-        # Of a large graph all nodes may have to be put down again: not more often than as many others were.
+        # All nodes of a large graph may have to be recorded again, but only after as many others were.
         again = 2 * sum([each[0] is NodeCreated and value_of(each, "found") for each in self._raw[begin:]])
         self._full = max(self._full, again)
         return size >= again

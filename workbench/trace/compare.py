@@ -72,7 +72,7 @@ class _Run:
     loop: int = 0
     around: str = ""  # the rounds of the loops around it
     started: SourceLine | None = None  # the last backward's line
-    whole: bool = False  # whether a backward is over
+    whole: bool = False  # whether a backward pass has ended
 
 
 def rounds_of(events: Sequence[Record]) -> list[Round]:
@@ -261,7 +261,7 @@ def _ended(gap: Sequence[Record], tail: Sequence[tuple[object, ...]], line: Sour
     return ended
 
 
-# The fields that name a node, a tensor or a backward.
+# The fields that name a node, a tensor or a backward pass.
 _IDS = frozenset("about base id node nodes others runs slices target targets task tensor".split())
 _MOST = 250_000  # pairs of nodes that are compared where two stretches differ
 _Fact = TypeVar("_Fact")
@@ -292,7 +292,7 @@ class _Spot:
     """A node's place, the same in all stretches."""
 
     made: NodeCreated
-    inside: bool  # whether a backward made it
+    inside: bool  # whether a backward pass made it
 
     @property
     def sign(self) -> tuple[object, ...]:
@@ -362,7 +362,7 @@ class Aligner:
         self._align([event for event in events if isinstance(event, NodeCreated)], _inside(events), depth)
         self._name_tensors(events, _referred(events, _IDS - {"base"}), {*used, *given}, before)
         away = {own for own, name in self._names.items() if own != name and own in used}
-        replaced = {self._names[own] for own in away}  # others stand in their places
+        replaced = {self._names[own] for own in away}  # others replaced them
         given = [id for id in given if id not in replaced or id in away]
         seen = {id: _seen(before, id, {*old}) for id in given}
         first: list[Record] = [TensorsFound(tuple([each for each in seen.values() if each.node is None]))]

@@ -76,8 +76,8 @@ class WorkbenchDescriber(ModelDescriber):
         self._alike: WeakValueDictionary[int, Any] = WeakValueDictionary()
         self._outdated: WeakValueDictionary[int, Any] = WeakValueDictionary()
         self._shares = False  # whether these two were ever used: asking them takes long
-        self._unheard = False  # whether there are nodes whose birth nobody heard, and no source was looked up for them
-        self._lives: dict[ref[Any], int] | None = None  # the numbers of nodes, where deaths are told
+        self._unheard = False  # whether there are nodes from before the recording whose source wasn't looked up
+        self._lives: dict[ref[Any], int] | None = None  # the numbers of nodes, if their ends are recorded
         self._dead: list[ref[Any]] = []
         self._died = self._dead.append
         self._slots: dict[int, ref[Any]] = {}  # memory -> the tensor whose gradient lies there

@@ -53,7 +53,7 @@ class Describer(RawEvents, Engine):
         found = [each for each, cut in self._cuts.known.items() if serial in (cut.way.place, *cut.others)]
         return frozenset([id for each in found if (id := self.id_of(each)) is not None])
 
-    # What is put down.
+    # What is recorded.
 
     def _put_refused(self, task: int | None, place: int | None, error: BaseException, tensors: Iterable[Any]) -> None:
         """Record an error with the tensors that it is about, and what may have cut them off."""
@@ -211,7 +211,7 @@ class Describer(RawEvents, Engine):
         if (tensor := self._tensor_of(written)) is not None:
             self._put_grad(tensor, name, stack)
 
-    # What each engine's describer puts down in its own way.
+    # What each engine's describer records in its own way.
 
     def _moved(self, tensor: Any, serial: int) -> float | None:
         """Return the norm of a weight's change so far in the current step; None if it is unknown."""

@@ -72,8 +72,8 @@ class Cut:
 class TensorSeen:
     """A tensor as it was: the node and output it came from (None for a leaf), its version, its `.grad`.
 
-    In a function transform it is a tensor of a `level`, and stands there for one `below`. A view shows the memory of
-    its `base`, and so does what was detached. One that takes no gradient may lie behind a `cut`.
+    In a function transform it is a tensor of a `level`, and represents one `below`. A view shows the memory of its
+    `base`, and so does a detached tensor. One that takes no gradient may be downstream of a `cut`.
     """
 
     id: str
@@ -164,7 +164,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """Where a backward starts: an output of a node (or a leaf), and its seed."""
+    """The start of a backward pass: an output of a node (or a leaf), and its seed."""
 
     node: str
     output_nr: int

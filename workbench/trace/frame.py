@@ -78,7 +78,7 @@ class OperationState:
 
 @dataclass(slots=True, kw_only=True)
 class TensorState(Place):
-    """A tensor as it is now; `role` says what it is in the graph if it stands there for itself."""
+    """A tensor as it is now; `role` says what it is in the graph if it has its own box there."""
 
     id: str
     name: str | None
@@ -99,19 +99,19 @@ class TensorState(Place):
     remade: tuple[tuple[str, Value | None, Value | None], ...] = ()
     cleared: bool = False  # whether a gradient that it had was ever taken away
     role: Literal["leaf", "constant"] | None = None
-    held: bool = False  # whether nothing but a module or an optimiser has it, as far as is known
+    held: bool = False  # whether only a module or an optimizer has it, as far as is known
 
 
 @dataclass(slots=True)
 class EdgeState:
-    """A way from what made a value (`source`) to the node that used it; a gradient goes the other way.
+    """A path from what made a value (`source`) to the node that used it; a gradient goes in the opposite direction.
 
-    Only one of the kind "gradient" is one of `next_functions`. A "constant" brings data that no gradient comes back
-    from, a "cut" leads to such data from where the way of its gradient ends, and the "seed" of a backward comes from
-    outside (`target` None) to the node it starts at.
+    Only edges of the kind "gradient" are in `next_functions`. A "constant" brings data without a gradient path, a "cut"
+    leads to such data from where the gradient path ends, and the "seed" of a backward pass comes from outside (`target`
+    None) to the node it starts at.
 
     `kept` are the gradients that it brought to a leaf and that are part of the leaf's `.grad` now, the last one perhaps
-    the edge's own; `lost` says why that is not one of them.
+    the edge's own; `lost` says why that isn't one of them.
     """
 
     source: str
@@ -160,7 +160,7 @@ class Frame:
         self._orders: dict[str, int] = {}  # backward -> the highest order of derivative among the nodes it ran
         self._needed: dict[str, set[str] | None] = {}  # backward -> the places it runs (None: all)
         self._versions: dict[str, int] = {}  # of memory, by the tensor that owns it
-        self._owners: dict[str, str] = {}  # of memory whose own tensor nobody has seen: the first view of it
+        self._owners: dict[str, str] = {}  # of memory whose own tensor is unknown: the first view of it
         self._keepers: dict[str, dict[str, int]] = {}  # tensor -> nodes that may still keep it, and from which version
         self._savers: dict[str, dict[str, int]] = {}  # the same for memory
         self._inner: set[str] = set()  # tensors that an operation has saved and was not given

@@ -97,7 +97,7 @@ def find_path(record: Record, parts: PartsRead) -> None:
     """Give a record that was just decoded the path of which it has the number."""
     row: Any = record.path if isinstance(record, NodeCreated) else ()
     if row.__class__ is not tuple:
-        object.__setattr__(record, "path", parts.path(row))  # a copy takes much longer, and nobody else has it yet
+        object.__setattr__(record, "path", parts.path(row))  # a copy takes much longer; nothing else refers to it
 
 
 @cache

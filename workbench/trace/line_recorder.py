@@ -89,7 +89,7 @@ if sys.version_info >= (3, 12):
 
     def _begin() -> None:
         global _tool
-        free = [id for id in (3, 4) if sys.monitoring.get_tool(id) is None]  # those that are nobody's by custom
+        free = [id for id in (3, 4) if sys.monitoring.get_tool(id) is None]  # those without a conventional owner
         if not free:
             warnings.warn(_BUSY, RuntimeWarning, stacklevel=4)
             return

@@ -27,7 +27,7 @@ class Models:
         self._numbers: ByIdentity[int] = ByIdentity()
         self._copies: ByIdentity[dict[int, Any]] = ByIdentity()
         self._count = 0
-        self.asked: set[int] = set()  # tensors of optimisers for whose names the program was looked through
+        self.asked: set[int] = set()  # tensors of optimizers whose names were searched for in the program
 
     def forget(self) -> None:
         """Tell of all again."""

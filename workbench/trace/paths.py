@@ -41,13 +41,13 @@ _CALLS = frozenset(("__call__", "_wrapped_call_impl", "_call_impl", "inner"))  #
 
 
 class Paths:
-    """Fed with stacks in the order of events, gives the path of each node: scopes, rounds of loops, calls, expressions.
+    """Turn stacks, in the order of events, into the path of each node: scopes, loop iterations, calls, expressions.
 
-    A recorder keeps of each node the stack of frames, as codes and instructions; all else is read off them here. The
-    instructions of one frame only go back by a loop. Two stacks in succession are compared from outside: where they
-    first differ, an instruction further back begins a new round of the innermost loop around both; without such a loop
-    there, the function was called anew, which makes it a round of a loop around its caller, or so on. Frames of
-    libraries take part in that, and make no parts of their own.
+    A recorder keeps the stack of frames of each node, as codes and instructions; everything else is derived here. The
+    instructions of one frame only go back in a loop. Two successive stacks are compared from outside: where they first
+    differ, an earlier instruction begins a new iteration of the innermost loop around both. Without such a loop there,
+    the function was called again, which is an iteration of a loop around its caller, and so on. Library frames take
+    part in this, but aren't parts themselves.
     """
 
     def __init__(self) -> None:

@@ -54,7 +54,7 @@ class RawEvents:
         self._raw: list[Raw] = []
         self._gone = 0  # records that were let go
         self._names: dict[int, str] = {}  # tensor -> the first variable found that holds it
-        self._hooks: dict[int, Hooks] = {}  # place -> what was put down of its hooks
+        self._hooks: dict[int, Hooks] = {}  # place -> its hooks as recorded
         self._late: list[Raw] = []  # what hooks did after an accumulation that is still to be told
         self._read_anew()
 
@@ -125,7 +125,7 @@ class RawEvents:
         """Record that the graph of a tensor is shown."""
         self._raw.append((TensorShown, tensor, line))
 
-    # Modules and optimisers.
+    # Modules and optimizers.
 
     def _put_called(
         self,
@@ -177,7 +177,7 @@ class RawEvents:
         """Record nodes that nothing refers to any more."""
         self._raw.append((NodesGone, tuple(nodes)))
 
-    # A backward, by its serial number.
+    # A backward pass, by its serial number.
 
     def _put_backward(
         self,

@@ -211,7 +211,7 @@ class EventRecorder(WorkbenchDescriber):
         about = [each for each in tensors[:1] if is_tensor(each)] if heard is None and serial is None else []
         self._put_refused(heard, serial, error, about)
 
-    # What a write in place changes of what was put down before: whose result its node has saved, whose history.
+    # What an in-place write changes in earlier records: whose result its node saved, whose history.
 
     def _correct(self, written: Any, node: Any) -> None:
         """Correct the node that recorded a write: its result is the written tensor, its input the earlier one."""
@@ -239,7 +239,7 @@ class EventRecorder(WorkbenchDescriber):
         self._changed(at)
 
     def _put_grad(self, tensor: Any, name: str = "", stack: Stack | None = None) -> None:
-        # What a hook after its accumulation does is told with that.
+        # What a hook after its accumulation does is recorded with that.
         if self._is_known(tag(tensor)) and not any([of == tensor._tag for *_, of in self._given.values()]):
             if tensor._tag not in self._tensors:  # an earlier chapter has told of it
                 found: dict[int, tuple[Any, ...]] = {}
@@ -268,7 +268,7 @@ class EventRecorder(WorkbenchDescriber):
             return None
         self._know(slices)
         edges = self._edges(slices.next_functions, found)
-        if not known:  # a constant until now: what is written is told again, as a view of it
+        if not known:  # a constant until now: the written tensor is recorded again, as a view of it
             self._describe(base, found)
             self._describe(written, found)
         saved = tuple(self._saved_of(slices, written, found))
@@ -371,7 +371,7 @@ _BEGINS = ("created", "entered", "called", "pushing")
 
 # Threads are heard one at a time, by all recorders: what one thread's event first told of, another's refers to.
 recording_lock: Any = threading.RLock()
-if hasattr(os, "register_at_fork"):  # in a forked child nobody has it: who had it at the fork is in the parent
+if hasattr(os, "register_at_fork"):  # no thread of a forked child has it: its holder is in the parent
     os.register_at_fork(after_in_child=recording_lock._at_fork_reinit)
 
 
@@ -442,7 +442,7 @@ class Recorder(InChapters, EventRecorder):
     def show(self, tensor: Any, frame: FrameType | None) -> None:
         """Note the graph that made a tensor, as it is."""
         if tensor._meta is None or tensor._meta.creation == "default":
-            tensor.grad_fn  # noqa: B018  a view's is made anew, if that was written
+            tensor.grad_fn  # noqa: B018  reading it rebuilds a view's, if that was written
         maker = maker_of(tensor)
         if maker is not None:
             self._find(maker)

@@ -64,7 +64,7 @@ def by(function: Callable[[Any], Any]) -> HowRead:
 # Types of fields that say how these are read: serial numbers as ids, stacks as lines.
 Known = Annotated[str, asks("place")]  # what a record has told of
 Place = Annotated[str | None, asks("place")]  # the same, or nothing
-Changed = Annotated[str, asks("changed")]  # a tensor that is told of anew when it is met again
+Changed = Annotated[str, asks("changed")]  # a tensor that is described again when it occurs again
 Tensors = Annotated[tuple[TensorSeen, ...], asks("seen")]
 Reached = Annotated[SourceLine | None, asks("seen_at")]  # how far the program is
 _OF_ARRAYS: dict[Any, HowRead] = {Value: by(read), Value | None: by(value), tuple[Value | None, ...]: by(values)}

@@ -166,7 +166,7 @@ def outermost_module() -> Any:
     return None if found is None else dict(local_variables(found)).get("self")
 
 
-# What every step of an optimiser goes through, in the workbench and in PyTorch; its `self` is the optimiser.
+# What every optimizer step calls, in the workbench and in PyTorch; its `self` is the optimizer.
 _STEPS = frozenset({"_hooked.<locals>.hooked", "Optimizer.profile_hook_step.<locals>.wrapper"})
 
 

@@ -32,14 +32,14 @@ _FEW = 8  # values that are summed up one by one sooner than by NumPy: most of w
 class Value:
     """An array as it was at one moment.
 
-    `values` lists it row by row, or is None where it was larger than the limit. The first `batch` dimensions number
-    the samples that a vmap runs at once. `norm` is the Euclidean norm;
-    `min`, `max` and `mean` look at the finite values alone and are None where there is none.
+    `values` lists it row by row, or is None if it was larger than the limit. The first `batch` dimensions number the
+    samples that a vmap runs at once. `norm` is the Euclidean norm; `min`, `max` and `mean` cover only the finite
+    values, and are None if there are none.
 
-    How many values are `zeros` is None where nobody counted, and so is how many of its units are `off`: zero for the
-    whole batch. These are counted of what is nowhere below 0, as a ReLU's output.
+    The number of `zeros` is None if it wasn't counted, and so is the number of units that are `off`: zero for the whole
+    batch. They are counted in arrays without negative values, such as a ReLU's output.
 
-    Of an array that nobody could look at, only shape and dtype are known: its norm is nan, and no value is not finite.
+    If an array couldn't be read, only shape and dtype are known: its norm is nan, and no value counts as non-finite.
     """
 
     shape: tuple[int, ...]

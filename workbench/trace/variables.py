@@ -26,7 +26,7 @@ def local_variables(frame: FrameType) -> list[tuple[str, Any]]:
     local = frame.f_locals
     found = [*local.items()]
     # Before Python 3.13 a function's f_locals is a copy that its frame keeps: it would keep every tensor alive.
-    # It is nobody else's if it has no reference but the frame's, ours and the counting's own.
+    # Nothing else refers to it if its only references are the frame's, ours and the counting's own.
     if COPIES and frame.f_code.co_flags & OPTIMIZED and sys.getrefcount(local) <= 3:
         local.clear()
     return found

@@ -34,7 +34,7 @@ class View(NamedTuple):
     draw: Callable[..., Storyboard]
     options: tuple[str, ...] = ()
     compares: bool = False  # it draws a trace beside another
-    tells_findings: bool = True  # it says that a training has findings
+    tells_findings: bool = True  # it says that a training run has findings
 
 
 def graph_of(kind: type[Graph]) -> View:
@@ -63,10 +63,10 @@ VIEWS = {
 def storyboard(trace: Timeline, view: str = "graph", *, legend: bool = True, **options: Any) -> Storyboard:
     """Return a trace's storyboard in a view: a graph with the groups `open`, memory with another trace `against`.
 
-    A graph may have all groups open down to a `depth`: at 0 all are closed, at 1 the outermost are open. Of a training
-    loop it shows the `step` of this number first. The `legend` is the sentence that says how to read it. To compare
-    takes `against` too. Errors: ValueError for a view, a group or a step that is not there, TypeError for an option
-    that the view does not have, or lacks.
+    A graph may have all groups open down to a `depth`: at 0 all are closed, at 1 the outermost are open. For a training
+    loop it shows the step with the number `step` first. The `legend` is the sentence that explains it. A comparison
+    takes `against` too. ValueError for a view, a group or a step that doesn't exist, TypeError for an option that the
+    view doesn't have, or lacks.
     """
     _check(view, options)
     trace = trace.snapshot()
@@ -120,7 +120,7 @@ def _check_groups_and_step(opened: Any, depth: Any, step: Any) -> None:
 
 
 def _tell_findings(trace: Timeline, board: Storyboard) -> None:
-    """Let the step that a training picture opens at begin with what is certainly wrong, if anything is."""
+    """Let the step at which a picture of a training run opens begin with what is certainly wrong, if anything is."""
     if not any(type(event) is TensorWritten and event.optimizer is not None for event in trace.events):
         return
     found = [each for each in findings(trace) if each.certain]

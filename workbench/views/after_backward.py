@@ -17,8 +17,8 @@ from .grouped_graph import GroupPlan, planned
 from .player_steps import tell
 from .training import Told, cast_rounds, joined
 
-NODES = 1_600  # of all steps that are told, roughly
-_MOST = 4_000  # nodes of a step that is told
+NODES = 1_600  # of all steps that are shown, roughly
+_MOST = 4_000  # nodes of a step that is shown
 _INSIDES = 2_000  # boxes in closed groups that a reader can open
 
 

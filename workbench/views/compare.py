@@ -1,7 +1,7 @@
-"""Two traces side by side as they ended, and one step for each thing that differs: values, structure, saved, order.
+"""Two traces side by side as they ended, and one step for each difference: values, structure, saved, order.
 
-Both graphs are in sight: all of their nodes if these fit side by side into a window, else their groups are open as deep
-as they do; of a training that step is drawn in which the two part. What is saved is told in words.
+Both graphs are visible: all of their nodes if these fit side by side into a window, else as many levels of groups as
+fit. For training runs, the step where the two diverge is drawn. Saved tensors are compared in words.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .player_steps import starts_of
 LEGEND = "Two recordings in their final state, side by side; boxes marked ≠ differ, and their text says how."
 _ROOM = 1600, 930  # px that a notebook's window has at the smallest scale at which a picture can be read
 _SMALL = 40  # boxes of a graph that may fit into half of the room
-_LONG = 100  # boxes of a step of a training that is drawn whole all the same
+_LONG = 100  # boxes of a training step that is still drawn completely
 _DEEPEST = 4  # levels of groups that are tried
 _SHORT = 18  # columns of a box's lines where all nodes are drawn and have no room otherwise
 _CLASS = re.compile(r"\w+Backward\d*|CopySlices")

@@ -13,7 +13,7 @@ from .expressions import cut_in_sentence
 from .groups import Group
 from .items import Item
 
-_CROWDED = 12  # nodes: of more of them those of one line stand in one box
+_CROWDED = 12  # nodes: with more of them, those of one line share one box
 _SMALL = 4  # nodes of what may be part of a line or a run; what has more of them stands for itself
 _RUN = 3  # small things in a row that may stand as one box
 _BESIDE = 6  # things in a row, of which a run may be one

@@ -37,7 +37,7 @@ from .value_display import lines_of, sentence_of
 LEGEND = "The cross marks what the error is about; the numbered arrows show how far the gradients got."
 _COLUMNS = 56  # of the story's lines
 _LEAST_COLUMNS = 40  # of these where the graph beside them is wide
-_MOST_LINES = 8  # of what happened, of what to do, and of PyTorch's own words
+_MOST_LINES = 8  # of what happened, of what to do, and of PyTorch's message
 _INDENT = "\u00a0\u00a0"  # of a line of the story that goes on
 _MOST = 24  # nodes up to which all are shown
 _HOPS = 2  # how far from what matters nodes are shown where there are more

@@ -36,8 +36,8 @@ _EPSILON = {"float16": 2.0**-10, "float32": 2.0**-23, "float64": 2.0**-52}
 _ROUNDING = 4.0  # times the rounding of one sum: what is summed was rounded before
 _RECEIVED = "received "
 _NEARLY_ZERO = "zero up to rounding"
-_MODULES = 8  # whose gradients are told one by one in a closed group
-_TERMS = 4  # gradients that are told one by one where they add up
+_MODULES = 8  # whose gradients are shown one by one in a closed group
+_TERMS = 4  # gradients that are shown one by one where they add up
 # Operations that repeat a smaller operand, so that its gradient is a sum. (Others of these shapes, such as matrix
 # products, are no plain sums, and `cat` is none at all.)
 _REPEATS = {"add", "sub", "mul", "div", "pow", "maximum", "minimum", "where", "addmm", "expand", "copy"}

@@ -63,7 +63,7 @@ class _Concern:
     keys: list[Key] = field(default_factory=list)  # of what is drawn as the view draws it
     outputs: dict[str, None] = field(default_factory=dict)  # nodes in closed groups, whose outputs have boxes
     without_node: list[Key] = field(default_factory=list)  # operations, and tangents
-    rows: list[str] = field(default_factory=list)  # tensors that stand in a row
+    rows: list[str] = field(default_factory=list)  # tensors that are in a row
     merged: dict[str, None] = field(default_factory=dict)  # arrows that each stand for several edges
     groups: dict[str, None] = field(default_factory=dict)
     nodes: list[str] = field(default_factory=list)  # not noted yet
@@ -71,10 +71,9 @@ class _Concern:
 
 
 class FoldedGraph:
-    """Draws the frames of one trace with the groups of `told` as boxes around what they hold; any other is one box.
+    """Draw the frames of one trace with the groups of `told` as boxes around their contents; others are one box.
 
-    Each box lies in the innermost group that it is part of. A group that is told has a box of its own too, for when a
-    reader closes it.
+    Each box is in the innermost group that it is part of. A group in `told` has a box too, for when a reader closes it.
     """
 
     def __init__(self, view: Graph, drawn: DrawCache, links: Links, told: Collection[str]) -> None:
@@ -235,7 +234,7 @@ class FoldedGraph:
             return
         source = self._links.reference(own, edge.target)
         sending = above.groups
-        if source != own and own in self._links.again:  # it stands in another call, which sent nothing of this
+        if source != own and own in self._links.again:  # it is in another call, which sent nothing of this
             sending = {group: summary for group, summary in sending.items() if group in below.groups}
         concern.groups |= dict.fromkeys(self._cross(frame, key.id, edge, sending, below.groups))
         concern.groups |= dict.fromkeys(self._tell_use(frame, own, source, above.groups, below.groups))

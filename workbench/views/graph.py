@@ -60,7 +60,7 @@ Drawing = tuple[list[Box], list[Arrow]]
 
 
 class Graph:
-    """Draws the frames of one trace; an output has a box if a backward starts there or it is shown."""
+    """Draw the frames of one trace; an output has a box if a backward pass starts there or it is shown."""
 
     legend = LEGEND
     shared_legend = LEGEND  # where boxes refer to a tensor that stands elsewhere
@@ -79,13 +79,13 @@ class Graph:
             "focus": lambda frame, id: ([], self._shared_memory.of_node(frame, id)),
             "levels": lambda frame, id: (self.lanes.levels(frame), []),
         }
-        self._written: dict[str, tuple[NodeCreated, list[Detail]]] = {}  # by node, what is told of its code
+        self._written: dict[str, tuple[NodeCreated, list[Detail]]] = {}  # by node, the details on its code
         self.lanes = Lanes(events, self._say)
         self._shared_memory = SharedMemoryArrows(events, self.lanes)
         self.follows = self._shared_memory.follow  # whether anything is drawn again where the step is
         self._status = NodeStatus(events)
         self.transformed = not {LevelEntered, OperationRan, TangentPushed}.isdisjoint(map(type, events))
-        # Which part of the picture a node stands in follows from what was running when it was made.
+        # Which part of the picture a node is in follows from what was running when it was made.
         self.program = program_tree(whole, self.lanes) if self.transformed else program_tree(events)
         self._several: set[str] = set()  # nodes of more than one output
         self._twice: set[tuple[str, str]] = set()  # of two boxes that several edges join: (source, target)

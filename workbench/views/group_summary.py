@@ -203,7 +203,7 @@ def listed(counts: Counter[str]) -> str:
 def closed_box(frame: Frame, summary: GroupSummary, came: EdgeBundle, went: EdgeBundle, view: Graph) -> Box:
     """Return a closed group: its contents and what they save; a module of one operation names its parameters.
 
-    Where gradients are the story, leaves are told with theirs instead, and not what is kept.
+    If the view is about gradients, it shows leaves with theirs instead, and not the saved memory.
     """
     group, told = summary.group, view.of_leaves(frame, summary.leaves)
     gone = f"{summary.gone:,} freed" if 0 < summary.gone < summary.held else ""

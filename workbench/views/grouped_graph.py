@@ -136,7 +136,7 @@ def planned(
     else:
         now = _opened(groups, [opened] if isinstance(opened, str) else opened or ())
         now |= {group.id for group in groups if depth is not None and len(group.path) <= depth}
-    # Levels take turns: of a large graph that is told of all of them together, not of each group in a closed one.
+    # Levels take turns: in a large graph, one step covers all of them, not each group in a closed one.
     along = _told_along(groups, now, room) if lanes is None or is_small(events) else []
     return GroupPlan(links, now, {*now, *(group.id for group in along)}, parts)
 
@@ -313,7 +313,7 @@ def _summary(
     for group, part in zip(closed, parts, strict=True):
         if group is not None:  # else another part of the picture had its turn
             by_group.setdefault(group.id, []).extend(part)
-    # What ran backward is told before what was computed on the way.
+    # What ran backward comes before what was computed meanwhile.
     order = sorted(by_group, key=lambda id: NodeStarted not in map(type, by_group[id]))
     sentences = " ".join([_told(graph, frame, id, by_group[id]) for id in order])
     return f"Inside {frame.inside}: {sentences}" if frame.inside else sentences

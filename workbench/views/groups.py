@@ -18,15 +18,14 @@ _WORK = 4_000_000  # comparisons made to find a pattern, roughly
 
 @dataclass(slots=True)
 class Group:
-    """Things that may stand as one box: nodes by their ids, and groups; `names` are what a user may call it by.
+    """Things that may be drawn as one box: nodes by their ids, and groups; `names` are what a user may call it by.
 
     Its `kind` is that of the part of the program ("scope", "loop", "round", "call", "expression"), "part" for one that
     a function transform adds to the picture, "line" for what one line computes, "run" for small things between large
     ones, "more" for those between the first and the last of what repeats, and "stretch" for a stretch of a long row; a
-    round has a `number`.
-    Groups of the same structure have the same `symbol`. Sentences tell of a group by what it is `told` by.
+    round has a `number`. Groups of the same structure have the same `symbol`. Sentences refer to a group by `told`.
 
-    What function transforms add stands in parts of the picture of their own: a group in one has that as its `part`.
+    Function transforms add separate regions to the picture: a group in one has that as its `part`.
     """
 
     title: str
@@ -81,10 +80,10 @@ class Group:
 
 @dataclass(slots=True)
 class Program(Group):
-    """The whole graph: `titles` are the words on each node's box, and `words` those of sentences, the shortest first.
+    """The whole graph: `titles` are the words on each node's box, and `words` those in sentences, the shortest first.
 
-    `node_names` stand below the titles of nodes that nobody recorded, and are what sentences call these by; `scopes`
-    are what sentences call those of nodes.
+    `node_names` are below the titles of unrecorded nodes, and are their names in sentences; `scopes` are what sentences
+    call the scopes of nodes.
     """
 
     titles: dict[str, str] = field(default_factory=dict, repr=False)

@@ -42,7 +42,7 @@ _MOST_CELLS = 12_000  # in the picture, those of closed modules too
 _CELL = 15  # px: the widest cell
 _NARROWEST = 5  # px of a cell
 _MARKED = 12  # px: the narrowest cell with a mark
-_FINDINGS = 3  # that are told
+_FINDINGS = 3  # that are shown
 _LINES = 7  # of a finding
 _NEXT = 3  # lines of what to look at next
 _SIDE = 14  # px of a finding's number, beside its sentence and in the table
@@ -101,7 +101,7 @@ class HealthChart:
         self._rows = shown_rows(table.rows, _MOST_CELLS // len(self.columns))
         self._names = self._room()
         self._begin = _CELLS - _NAMES + self._names  # px: where the cells begin
-        # Of each finding that is told the rows that it is about, and the modules around them.
+        # For each finding shown, the rows that it is about, and the modules around them.
         self._about = [[*dict.fromkeys(rows_at(places(each), self._rows))] for each in found[:_FINDINGS]]
         self._around = [{*modules_around(rows, self._rows)} for rows in self._about]
         wanted = {*modules_around([at for rows in self._about for at in rows[:1]], self._rows)}

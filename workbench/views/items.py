@@ -21,7 +21,7 @@ class Item:
     leaves: int = 0  # that the node takes
     parameters: int = 0  # of modules, that the node takes
     used: frozenset[str] = frozenset()  # the nodes that the node takes something from
-    ran: bool = False  # whether a backward recorded the node
+    ran: bool = False  # whether a backward pass recorded the node
     items: list[Item] = field(default_factory=list)
     text: str = ""  # of an expression or a call, in full
     variable: str = ""  # which holds its result, or those that do: "out, h"
@@ -35,8 +35,8 @@ class Item:
     module: str = ""  # its class
     settings: str = ""  # and its numbers
     inner: frozenset[tuple[str, str]] = frozenset()  # of a text what has a box of its own in it, and what stands for it
-    framed: int = 0  # so many things or more in it are in a frame anyway: a backward recorded them, or it is CopySlices
-    found: str = ""  # what is known of the expression of a node that nobody recorded
+    framed: int = 0  # this many things in it have a frame anyway: a backward pass recorded them, or it is CopySlices
+    found: str = ""  # what is known of the expression of an unrecorded node
     which: str = ""  # ", 2nd call" of those at one place with the same title
     symbol: int = 0  # equal for what repeats: the same structure, with the same titles but for digits
     part: Box | None = None  # of the picture, which a function transform adds

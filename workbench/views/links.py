@@ -66,7 +66,7 @@ class Links:
         # What is behind a cut stands where it was computed.
         behind = {id: cut.node for id in tensors if (cut := known[id].cut) is not None and cut.node in self.group_of}
         apart = [id for id in apart if id not in behind]
-        self.again: set[str] = set()  # parameters of modules that are called again, which stand in the first call
+        self.again: set[str] = set()  # parameters of modules that are called again, which are in the first call
         self.rows = self._rows([known[id] for id in apart]) if len(apart) > _APART else {}
         apart = [id for id in apart if id not in self.rows]
         # Data under one name, say of each round of a loop, stand where they are used.

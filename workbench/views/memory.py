@@ -1,7 +1,6 @@
-"""Memory: the bytes kept for backward after each event, which node keeps them for how long, and the peak.
+"""Memory: the bytes saved for backward after each event, which node holds them for how long, and the peak.
 
-Parameters and inputs, which live anyway, are told apart from that. `Ledger` counts both event by event; `memory` draws
-them.
+Parameters and inputs, which are held anyway, are separate. `Ledger` counts both event by event; `memory` draws them.
 """
 
 from __future__ import annotations
@@ -145,7 +144,7 @@ class _MemoryChart:
             place = self._boxes[id].place
             if place and (not begun or begun[-1][1] != points[-1].phase):
                 begun.append((place[0] - 1.0, points[-1].phase))
-        # Where one does not fit below its bars, those of backward stand in a row of their own.
+        # If one doesn't fit below its bars, those of backward get a separate row.
         rows = 1 + any(end - x < width_of(phase) + 2 for (x, phase), (end, _) in pairwise(begun))
         fits = all(end - x >= width_of(phase) + 2 for (x, phase), (end, _) in zip(begun, begun[rows:], strict=False))
         points = [point for several in bars.values() for point in several]
@@ -177,7 +176,7 @@ class _MemoryChart:
                 Detail("What happened", "text", " ".join(point.sentence for _, point in column)),
             )
             id = f"{kind}{n}"
-            # The text face has one curve; the other's peak is told in its heading.
+            # The text face has one curve; its heading gives the other's peak.
             alt = f"{run}{last.phase} {n}: {bytes_said(most)} held"
             place = (x + 1.0, _TOP + _HIGH - high, self._pitch - gap, high)
             self._add(id, kind, place, state="coming" if kind == "bar" else "idle", alt=alt, details=details)

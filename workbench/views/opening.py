@@ -42,10 +42,9 @@ class GroupSet:
 def in_order(whole: Group, leaves: Mapping[int, int]) -> list[GroupSet]:
     """Return the groups to open, one after the other: outer ones first, then the largest, single lines last.
 
-    The first round of a loop comes before the others, and what a transform adds to the picture after them. A module of
-    one operation stays closed, and so do stretches of a long row and those between the first and the last of what
-    repeats. `leaves` are how many leaves stand in a group, by its identity: of the lines those come first that hide
-    some.
+    The first iteration of a loop comes before the others, and a transform's additions to the picture after them. A
+    module of one operation stays closed, and so do stretches of a long row and those between the first and the last of
+    what repeats. `leaves` is the number of leaves in a group, by its identity: lines that hide some come first.
     """
     parts: list[GroupSet] = []
     total, count = len(whole.nodes()), len(whole.items)

@@ -58,7 +58,7 @@ class _Placing:
     """A program's tree while it grows, node by node."""
 
     whole: Item
-    homes: dict[str, Item]  # by node or operation, what it stands in where function transforms add to the picture
+    homes: dict[str, Item]  # by node or operation, the region it is in if function transforms add to the picture
     found: dict[str, str]  # by node, what is known of its expression
     owned: set[str | None]  # the parameters of modules
     there: set[str] = field(default_factory=set)  # nodes

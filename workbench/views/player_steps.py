@@ -1,6 +1,6 @@
 """From a trace to a storyboard: at each stop of the player, where something happens and what has changed.
 
-A picture that is told while it grows has room for what it may come to say (`roomy`): nothing moves later.
+A picture that grows has room for everything that it may show (`roomy`): nothing moves later.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from .value_display import sentence_of
 
 _PLACED = NodeCreated | NodeStarted | TensorWritten  # what happens at a node
 _OVER = frozenset({BackwardFinished, Failed})
-_ALONE = frozenset({Failed, GradCaptured, BackwardStarted})  # what no other stop is told together with
+_ALONE = frozenset({Failed, GradCaptured, BackwardStarted})  # events that share a stop with no others
 _NAMED = 6  # of what happens in one step, so many are named in its caption
 NOTHING = "Nothing was added to the graph: only operations on tensors that require grad are recorded."
 
@@ -186,7 +186,7 @@ def caption_of(events: Sequence[Record], frame: Frame, higher: Mapping[str, str]
             pushed.append(event.name if running else event.sentence(frame))
         elif running and isinstance(event, OperationRan | LevelEntered | LevelLeft):
             continue
-        elif any(output in higher for output in outputs_of(event)):  # the same operation is told of one level above
+        elif any(output in higher for output in outputs_of(event)):  # a level above has the same operation
             continue
         elif (clause := event.sentence(frame)) and not (isinstance(event, CheckpointKept) and clause in clauses):
             clauses.append(clause)

@@ -1,9 +1,9 @@
 """A program's tree of groups: nodes grouped as the program made them.
 
-What may stand as one box is a scope, a loop, its rounds, a call, an expression, what repeats, stretches of a long row.
-Neighbours in order of creation that were made in the same part of the program stand in one group: a module that is
-called twice is two groups, and no arrow goes back from a later group to an earlier one. A part of the picture that a
-function transform adds is the outermost group.
+One box may be a scope, a loop, its iterations, a call, an expression, repetitions, or stretches of a long row. Nodes
+that were made one after the other in the same part of the program are in one group: a module that is called twice is
+two groups, and no arrow goes back from a later group to an earlier one. A part of the picture that a function transform
+adds is the outermost group.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .written import transforms, tree_of
 
 _FEW = 20  # things in a frame that need no group
 _LEAVES = 12  # that one node takes; with more of them it is a group
-_ROUNDS = 5  # what repeats so often is told by its first and its last
+_ROUNDS = 5  # from this many on, repeats are shown as the first and the last
 _FOLDED = 8  # nodes between the first and the last of what repeats that are worth a group
 _PLACES = 4  # that a sentence has for a node
 _RESHAPING = {"t", "view", "reshape", "unsafe_view", "transpose", "expand", "clone", "permute", "as_strided"}
@@ -35,12 +35,13 @@ _NUMBERED = {"scope": " call", "call": " call"}
 
 
 def program_tree(events: Iterable[Record], lanes: Lanes | None = None) -> Program:
-    """All nodes of a trace in groups of the parts of the program that made them; `titles` has the words for each node.
+    """Return all nodes of a trace, grouped by the parts of the program that made them; `titles` has each node's words.
 
     With `lanes` there are operations without a node too, and the parts that transforms add to the picture. A group
-    around one thing is that thing, unless very many leaves lie in it too, or the parameters of a module. What repeats
-    is its first, one group for those between, and its last. An expression that several nodes compute is a group; where
-    a backward recorded them, it is a group only of many. In a crowded row each line of the program is one.
+    around one thing is that thing, unless it also holds very many leaves, or the parameters of a module. Repetitions
+    are the first one, one group for those between, and the last one. An expression that several nodes compute is a
+    group; if a backward pass recorded them, only if they are many. In a crowded row, each line of the program is one
+    group.
     """
     whole = placed(events, lanes)
     tell_apart(whole)
@@ -107,7 +108,7 @@ def _is_needless(item: Item) -> bool:
 def _of_one(item: Item, calls: tuple[str, ...]) -> Item:
     """Return what an item with one thing in it becomes: that thing in the item's words, or the item if it says more."""
     only = item.items[0]
-    if item.kind == "part":  # its frame is told by the words of the transform, never by those of what lies in it
+    if item.kind == "part":  # its frame has the transform's words, never those of its contents
         item.items = only.items if only.kind else item.items
         return item if only.kind else only
     if item.kind == "expression" and only.leaves > _LEAVES:  # closed, it hides them
@@ -261,7 +262,7 @@ def _between(items: Sequence[Item], period: int, rounds: bool) -> str:
     first, again, last = items[0], items[-period], items[-1]
     if first.title != again.title and (first.kind or first.scope):  # layers
         one, _, kind = first.title.partition(" › ")
-        begin = one if kind and last.title.endswith(f" › {kind}") else first.title  # the class is told once
+        begin = one if kind and last.title.endswith(f" › {kind}") else first.title  # the class is named once
         return f"{count:,} more ({begin} to {last.title})"
     several = items[:period]
     words = [each.title if each.kind or each.text or each.scope else each.operation for each in several]

@@ -551,7 +551,7 @@ def _height(value: Value, wide: int) -> int:
 
 _ROWS = 24  # nodes shown
 _LINE = 22  # px of a node's line
-_TOP = 58  # px of what stands above the first
+_TOP = 58  # px above the first
 _NAME = 28  # columns at most
 _CODE = 34  # columns at most
 _KEPT = 46  # columns at most

@@ -1,7 +1,7 @@
-"""A training loop as a film: all its steps in the same places, one after the other.
+"""A training loop as an animation: all its steps in the same places, one after the other.
 
-Each step is told for itself, beginning with the parameters as they are then. What is the same in two steps is drawn by
-the same boxes and arrows; what only one of them has is not there in the others.
+Each step is drawn separately, beginning with the current parameters. Steps share the boxes and arrows for what they
+have in common; what only one step has is hidden in the others.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from .grouped_graph import planned
 from .player_steps import changed_fields, tell
 from .value_display import BOX_COLUMNS
 
-_MOST = 12  # steps of the training that are told of many
+_MOST = 12  # steps shown of a long training run
 _LEAST = 3  # in any case, and points that a curve must have
-_NODES = 4_000  # of all that are told, roughly
+_NODES = 4_000  # of all that are shown, roughly
 _NAMED = 3  # leaves that a caption names
 _ADDS = "includes the gradient of {}"
-_KINDS = 4  # of steps of different operations, each of which is told
+_KINDS = 4  # of steps with different operations, each of which is shown
 _CURVES = 3  # losses of one training that are drawn
 _LOSS = "loss"  # what one is called that no variable has
 
@@ -143,7 +143,7 @@ class Told:
     title: str
     words: str  # what its first caption begins with
     held: dict[str, str]  # leaves whose gradients were not cleared -> which steps these are of
-    adds: str = ""  # what is told where these have got more
+    adds: str = ""  # the words to add if these have grown
 
 
 def film(
@@ -155,8 +155,9 @@ def film(
 ) -> Storyboard | None:
     """Return the steps of a trace's training loop in sequence, drawn by this kind of view; None without a loop.
 
-    So it is if one step goes on with the graph of another. Of many only some are told, among them the asked `step`,
-    which is shown at first. Errors: ValueError for a number that no step has, or where they are not told so.
+    The result is also None if one step continues the graph of another. Only some of many steps are shown, among them
+    the requested `step`, which comes first. ValueError for a number that no step has, or if the steps can't be shown
+    like that.
     """
     rounds, cast = _rounds(trace, step), Aligner()
     chapters = cast_rounds(trace.events, rounds, _chosen(trace.events, rounds, step), cast) if rounds else None

@@ -148,7 +148,7 @@ def value_detail(heading: str, name: str, value: Value | None) -> Detail:
 
 # Rows and columns.
 
-SHOWN = 40  # rows and columns shown; what is beyond is told, not drawn
+SHOWN = 40  # rows and columns drawn; the number of others is given in words
 ROW = 24  # px of a row
 GAP = 2  # px between cells
 _SMALL = 16  # px of a cell without a number
@@ -212,7 +212,7 @@ class Matrix:
 
     @property
     def top(self) -> float:
-        """The height of what stands above the first row."""
+        """The height of the space above the first row."""
         return (ROW if self.numbered else 0) + (ROW + 6 if self.seed == "columns" else 0)
 
     @property

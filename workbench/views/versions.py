@@ -25,7 +25,7 @@ LEGEND = (
     "Rows are tensors, columns are lines of code; each write makes a new version, and backward needs the saved one."
 )
 _LEFT = 236  # px: the room of the names
-_TOP = 52  # px of what stands above the first row
+_TOP = 52  # px above the first row
 _MARK = 68  # px: the least width of a mark
 _BETWEEN = 10  # px from a mark to the next
 _HIGH = 22  # px of a mark
@@ -35,12 +35,12 @@ _FAILING = 74  # px of a row in which an arrow leads from a write to a read
 _CALM = 40  # px of another row
 _GAP = 6  # px between two rows
 _MEMORIES = 40  # rows that are looked at
-_ROOM = 450  # px that all rows have together, with what stands above them
+_ROOM = 450  # px that all rows have together, with the space above them
 # Where there are too many, at each end are shown:
 _ENDS = 5  # columns
 _TOLD = 8  # moments in one column
 _FAILURES = 3  # reads that fail, which have their columns in any case
-_MARKS = 16  # of a row's history that are told
+_MARKS = 16  # of a row's history that are shown
 _SENTENCES = 3  # of a mark that stands for several
 NOTHING = "No tensor was saved for backward, and no tensor of a graph was modified in place."
 
@@ -416,7 +416,7 @@ class Mark:
 
     kind: Literal["write", "save", "read"]
     version: int
-    moment: int  # which column it stands in
+    moment: int  # which column it is in
     who: str
     sentence: str
     cause: Mark | None = None  # of a read that fails: the write
@@ -587,7 +587,7 @@ class Histories:
             writes = [mark for mark in marks if mark.kind == "write" and mark.version > version]
             cause = min(writes, key=lambda mark: mark.version, default=None)
             said = f"{called} needs {self._name(owner)} as it was at version {version}"
-            if cause is None:  # nobody heard it
+            if cause is None:  # it wasn't recorded
                 said += f", but it is at version {self._frame.version(owner)}: backward fails"
             else:
                 source = self.moments[cause.moment].source

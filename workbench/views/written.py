@@ -1,4 +1,4 @@
-"""Which nodes of a graph that nobody recorded an assignment of the program made: those whose operations it spells."""
+"""Find which nodes of an unrecorded graph an assignment in the program made: those whose operations it spells."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Spelled:
     def _is(self, said: _Tree, id: str | None, nr: int, parts: dict[str, str]) -> bool:
         """Return True if an expression gives a node's output, or a leaf; note in `parts` which node each part gives."""
         text, tree = said
-        if id is None:  # no gradient goes there: any number or data may stand here, and no variable of the graph
+        if id is None:  # no gradient goes there: it may be any number or data, but not a variable of the graph
             return not any([isinstance(each, ast.Name) and each.id in self.differentiable for each in ast.walk(tree)])
         told = ast.get_source_segment(text, tree) or ""
         if parts and self.names.get((id, nr)) == told:

@@ -35,7 +35,7 @@ from ..views.stepper_picture import Changes, Stage, places_of, story_of
 from .live import Live, module
 
 CONDITIONS = ["not finite", "norm > 100", "norm < 1e-6"]  # what a run can stop at besides places
-COLUMNS = 24  # of a gradient's text where two are told beside each other
+COLUMNS = 24  # of a gradient's text where two are side by side
 LAST = 3  # values told of what is watched
 MOST = 100  # differences told
 PAUSE = 0.05  # s between two pictures of a stepper that code drives, at least
@@ -43,7 +43,7 @@ _PREDICT_FIRST = "Type your prediction first, or turn predict mode off."
 _CHOOSE = "Select a node of this backward pass first."
 _NO_OUTPUT = "Choose which output's gradient to change, by its number, not {!r}."
 
-RIGHT = 0.005  # a guess this close, relative to the gradient's norm, is right: nobody types more than 3 digits
+RIGHT = 0.005  # a guess this close, relative to the gradient's norm, is right: people type up to 3 digits
 _TOLD = 2000  # characters of what is answered, and of what code printed
 
 

@@ -191,7 +191,7 @@ _STORAGES = 1_000
 
 
 class TorchDescriber(ModelDescriber):
-    """A describer of PyTorch's tensors and nodes."""
+    """Describe PyTorch tensors and nodes for a recording."""
 
     _reading = _Reader
 

@@ -1,6 +1,7 @@
-"""How an op pushes tangents forward, derived from what its declaration says already.
+"""How an op pushes tangents forward, derived from its declaration.
 
-An op's tangent is a formula as its derivative is, in which `self_t` is the tangent of `self`. A family writes it:
+An op's tangent is a formula like its derivative, in which `self_t` is the tangent of `self`. These words are families
+of formulas:
 
 | `tangent=` | the tangent of the result |
 |---|---|
@@ -11,14 +12,14 @@ An op's tangent is a formula as its derivative is, in which `self_t` is the tang
 | "transposed" | none: the formulas are transposed by differentiating them with respect to the gradient |
 | a formula | itself |
 
-Terms about operands that have no tangent are left out. Where a declaration says nothing, the formulas tell: one that
-reads no operand belongs to a linear op (unless the op adds something constant, or is flat: then the declaration must
-say so), one that reads all operands but its own to a multilinear op.
+Terms for operands without a tangent are left out. If a declaration has no `tangent`, its formulas decide: one that
+reads no operand belongs to a linear op (unless the op adds a constant, or is flat: then the declaration must say so),
+and one that reads all operands except its own to a multilinear op.
 
-As in backward, a formula runs on plain arrays where nothing is recorded, and on tensors where somebody looks on.
+As in backward, a formula runs on plain arrays if nothing is recorded, and on tensors otherwise.
 
-Usual is one jvp alone over plain tensors. Each op has code of its own for that (`push_alone`), as it has for calls
-without transforms; it takes a third of the time of the way through the levels, which does everything else.
+The usual case is a single jvp over plain tensors. Each op has code for it (`push_alone`), as it has for calls without
+transforms; it takes a third of the time of the general path through the levels.
 """
 
 from __future__ import annotations
