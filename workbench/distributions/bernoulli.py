@@ -18,9 +18,9 @@ __all__ = ["Bernoulli"]
 
 
 class Bernoulli(Distribution):
-    """Variables that are 1 with probability `probs`, else 0; `logits` are the log-odds.
+    """Random variables that are 1 with probability `probs`, and otherwise 0.
 
-    PyTorch: torch.distributions.Bernoulli.
+    Give either `probs` or `logits`, the log-odds `log(probs / (1 - probs))`. PyTorch: torch.distributions.Bernoulli.
     """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
@@ -76,5 +76,5 @@ class Bernoulli(Distribution):
         return -binary_cross_entropy_with_logits(logits, value, reduction="none")
 
     def entropy(self) -> Tensor:
-        """Return the mean of minus the logarithm of the probability."""
+        """Return the entropy, `-p * log(p) - (1 - p) * log(1 - p)`."""
         return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")

@@ -18,7 +18,7 @@ DIMENSIONS = "`{}` parameter must be at least one-dimensional."
 
 
 class Categorical(Distribution):
-    """Class numbers; the last dimension of `probs` or `logits` has one entry per class.
+    """Random class numbers; the last dimension of `probs` or `logits` has an entry per class, the others are the batch.
 
     Both are normalized: probabilities are divided by their sum, logits have their logsumexp subtracted. PyTorch:
     torch.distributions.Categorical.
@@ -89,7 +89,7 @@ class Categorical(Distribution):
         return logits.gather(-1, value[..., :1]).squeeze(-1)
 
     def entropy(self) -> Tensor:
-        """Return the mean of minus the logarithm of the probability."""
+        """Return the entropy, minus the sum of `p * log(p)` over the classes."""
         least = {2: -65504.0, 4: -3.4028234663852886e38, 8: -1.7976931348623157e308}[self.logits.element_size()]
         return -(self.logits.clamp(min=least) * self.probs).sum(-1)
 

@@ -30,9 +30,14 @@ ONE_OF_TWO = "Either `probs` or `logits` must be specified, but not both."
 
 
 class Distribution:
-    """A batch of random variables of one kind; a subclass draws them and computes probabilities.
+    """Base class of distributions: a batch of random variables that can be drawn, with their probabilities.
 
     PyTorch: torch.distributions.Distribution.
+
+    Args:
+        batch_shape: The shape of the batch of independent variables.
+        event_shape: The shape of one sample of one variable.
+        validate_args: Check parameters and values, and raise ValueError if they are invalid; None for the default.
     """
 
     arg_constraints: dict[str, Constraint] = {}
@@ -62,7 +67,7 @@ class Distribution:
 
     @property
     def batch_shape(self) -> Size:
-        """The number of variables in each dimension."""
+        """The shape of the batch of independent variables."""
         return self._batch_shape
 
     @property

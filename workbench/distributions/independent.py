@@ -15,9 +15,9 @@ TOO_MANY = "Expected reinterpreted_batch_ndims <= len(base_distribution.batch_sh
 
 
 class Independent(Distribution):
-    """The variables in the last `reinterpreted_batch_ndims` dimensions of a batch as one variable.
+    """The variables of a batch, combined over its last `reinterpreted_batch_ndims` dimensions into single variables.
 
-    Its probability is the product of theirs. PyTorch: torch.distributions.Independent.
+    The log-probability of a combined variable is the sum of theirs. PyTorch: torch.distributions.Independent.
     """
 
     def __init__(

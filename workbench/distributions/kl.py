@@ -36,9 +36,9 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Callable[[Any, Any], Te
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """Return the mean over `p` of log p - log q, in the batch shape.
+    """Return the Kullback-Leibler divergence of q from p: the mean of `log(p(x)) - log(q(x))` for x drawn from p.
 
-    PyTorch: torch.distributions.kl_divergence.
+    The result has the batch shape. PyTorch: torch.distributions.kl_divergence.
 
     Raises:
         NotImplementedError: if no function is registered for the two classes.

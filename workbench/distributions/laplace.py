@@ -14,7 +14,7 @@ __all__ = ["Laplace"]
 
 
 class Laplace(Distribution):
-    """Variables whose density falls exponentially with the distance from `loc`, by a factor e per `scale`.
+    """Random variables with a density of `exp(-abs(x - loc) / scale) / (2 * scale)`.
 
     PyTorch: torch.distributions.Laplace.
 
@@ -44,7 +44,7 @@ class Laplace(Distribution):
 
     @property
     def stddev(self) -> Tensor:
-        """The root of two times the scale."""
+        """The scale times the square root of 2."""
         return (2**0.5) * self.scale
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:

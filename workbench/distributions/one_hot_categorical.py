@@ -15,7 +15,7 @@ __all__ = ["OneHotCategorical"]
 
 
 class OneHotCategorical(Distribution):
-    """Rows of zeros with a one at the place of a class; `probs` and `logits` are those of Categorical.
+    """Random rows with a one at the drawn class and zeros elsewhere; `probs` and `logits` are those of Categorical.
 
     PyTorch: torch.distributions.OneHotCategorical.
 

@@ -14,7 +14,7 @@ __all__ = ["Uniform"]
 
 
 class Uniform(Distribution):
-    """Variables spread evenly over [low, high).
+    """Random variables spread evenly over the numbers from `low` up to, but not including, `high`.
 
     PyTorch: torch.distributions.Uniform.
     """

@@ -50,7 +50,7 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Rand
 def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Random = None
 ) -> Tensor:
-    """Fill the tensor with normal numbers, drawn again where they are outside `a` and `b`."""
+    """Fill the tensor with normal numbers; a number outside the range from `a` to `b` is drawn again."""
     if mean < a - 2 * std or mean > b + 2 * std:
         warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect."
@@ -188,7 +188,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Random = None) -> Te
 
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Random = None) -> Tensor:
-    """Fill a matrix with normal numbers, then set a share `sparsity` of each column to zero."""
+    """Fill a matrix with normal numbers, then set a share of each column to zero: `sparsity`, from 0 to 1."""
     if tensor._array.ndim != 2:
         raise ValueError(errors.INIT_MATRIX)
     random, (rows, columns) = generator or default_generator(), tensor._array.shape

@@ -191,17 +191,17 @@ class RAdam(_Decaying):
 
 
 class ASGD(OneByOne):
-    """SGD with steps that get smaller, and the mean of each parameter (Polyak and Juditsky, 1992).
+    """SGD with steps that get smaller, which also averages each parameter over the steps (Polyak and Juditsky, 1992).
 
-    `state[parameter]["ax"]` is the mean over the steps after `t0`; until then it is the parameter itself. PyTorch:
+    `state[parameter]["ax"]` is the average over the steps after `t0`; until then it is the parameter itself. PyTorch:
     torch.optim.ASGD.
 
     Args:
         params: Tensors, pairs (name, tensor), or a dict per group: the tensors in "params", and options for them.
         lr: The learning rate of the first step.
-        lambd: How strongly the parameters decay, and the steps with them.
-        alpha: The power with which the learning rate falls.
-        t0: The step after which the mean starts.
+        lambd: How strongly the parameters decay, and how fast the steps get smaller.
+        alpha: The power with which the learning rate falls: `lr / (1 + lambd * lr * t) ** alpha` after t steps.
+        t0: The step after which averaging starts.
         weight_decay: Add this times the parameter to its gradient, which pulls the parameter toward zero.
         maximize: Move along the gradient instead of against it.
         differentiable: Record the step, so that gradients flow through it.

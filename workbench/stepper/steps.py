@@ -115,10 +115,11 @@ def are_equal(a: Any, b: Any) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Step:
-    """One node that ran: its number, starting with 1, its incoming gradients, and those it sent to each input.
+    """One step: the node that ran, its number counted from 1, its incoming gradients, and the gradients that it sent.
 
-    `captured` is true if its gradient goes to the caller, `hooks` lists the kinds of hooks that ran, `error` is the
-    error it raised. `edits` are the gradients that were changed before it ran, `replaced` those that had waited there.
+    `captured` is True if the gradient is returned to the caller, `hooks` lists the kinds of hooks that ran, and `error`
+    is the error that was raised. `edits` has the gradients that you changed before the step, `replaced` their old
+    values.
     """
 
     number: int
@@ -177,7 +178,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Waiting:
-    """A gradient that waits at a node: the sum so far, and the number of missing contributions."""
+    """A gradient that waits at a node: the sum of the contributions so far, and the number of those still missing."""
 
     node: Node
     input_nr: int
@@ -191,7 +192,7 @@ class Waiting:
 
 @dataclass(slots=True, eq=False, repr=False)
 class Branch:
-    """One course of the backward pass; it shares its first `start` steps with the branch it left."""
+    """One sequence of steps of a backward pass; it shares its first `start` steps with the branch that it left."""
 
     name: str
     start: int = 0
@@ -210,7 +211,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Difference:
-    """A gradient that differs in another branch, at an output of a node."""
+    """A gradient that differs between two branches: `first` and `second` are its values."""
 
     node: Node
     input_nr: int
@@ -404,9 +405,9 @@ def leaf_called(s: PausedBackward, node: AccumulateGrad) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Breakpoint:
-    """A reason to stop: before the nodes of a place run, or directly after a step with such gradients.
+    """A place or condition at which every run stops: before a node runs, or after a step with certain gradients.
 
-    With a place and a condition on gradients, it stops after a step at that place for which the condition holds.
+    With both a place and a condition, it stops after a step at that place if the condition holds.
     """
 
     place: str | Node | None = None

@@ -103,7 +103,7 @@ def _aten(name: str, op: Any) -> str:
 
 
 class CheckpointError(RuntimeError):
-    """A recomputation that differs from the first run, or one that is refused."""
+    """An error of a checkpoint: the second run differed from the first, or it is not allowed."""
 
 
 TENSOR = object()  # the placeholder of a tensor among arguments
@@ -357,7 +357,7 @@ _overrides: dict[str, bool | None] = {"early_stop": None, "debug": None}  # None
 
 
 def noop_context_fn() -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:
-    """Return two contexts that do nothing: for the forward, and for the recomputation."""
+    """Return two contexts that do nothing: the default of `checkpoint`'s `context_fn`."""
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 

@@ -27,7 +27,7 @@ Random = np.random.Generator | None
 
 
 class Dataset:
-    """Samples by number; a subclass defines `__getitem__` and `__len__`."""
+    """Base class of datasets: `dataset[i]` is sample i; a subclass defines `__getitem__` and `__len__`."""
 
     def __class_getitem__(cls, _item: Any) -> type:
         return cls
@@ -40,7 +40,7 @@ class Dataset:
 
 
 class TensorDataset(Dataset):
-    """Tensors with the same number of rows; sample i is the tuple of their rows i."""
+    """A dataset from tensors with the same number of rows: sample i is the tuple of their rows i."""
 
     def __init__(self, *tensors: Tensor) -> None:
         if any(tensors[0].size(0) != tensor.size(0) for tensor in tensors):
@@ -55,7 +55,7 @@ class TensorDataset(Dataset):
 
 
 class IterableDataset(Dataset):
-    """Samples one after another; a subclass defines `__iter__`."""
+    """Base class of datasets that are read in sequence; a subclass defines `__iter__`."""
 
     def __iter__(self) -> Any:
         raise NotImplementedError
@@ -65,7 +65,7 @@ class IterableDataset(Dataset):
 
 
 class ChainDataset(IterableDataset):
-    """Several iterable datasets in turn."""
+    """A dataset that reads several iterable datasets, one after the other."""
 
     def __init__(self, datasets: Iterable[Dataset]) -> None:
         self.datasets = datasets
@@ -81,7 +81,7 @@ class ChainDataset(IterableDataset):
 
 
 class ConcatDataset(Dataset):
-    """Several datasets as one: the samples of the first, then those of the second, and so on."""
+    """A dataset of the samples of several datasets: those of the first, then those of the second, and so on."""
 
     def __init__(self, datasets: Iterable[Dataset]) -> None:
         self.datasets: list[Any] = list(datasets)
@@ -104,7 +104,7 @@ class ConcatDataset(Dataset):
 
 
 class Subset(Dataset):
-    """The samples of a dataset with the given numbers."""
+    """A dataset of the samples of another one with the numbers in `indices`."""
 
     def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
         self.dataset, self.indices = dataset, indices

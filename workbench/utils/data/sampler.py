@@ -35,7 +35,7 @@ def _count(name: str, given: Any) -> int:
 
 
 class Sampler:
-    """The numbers of samples in order; a subclass defines `__iter__`."""
+    """Base class of samplers, which choose the order of samples: iterating over one gives sample numbers."""
 
     def __class_getitem__(cls, _item: Any) -> type:
         return cls
@@ -45,7 +45,7 @@ class Sampler:
 
 
 class SequentialSampler(Sampler):
-    """All numbers in order."""
+    """A sampler of all sample numbers in order."""
 
     def __init__(self, data_source: Any) -> None:
         self.data_source = data_source
@@ -58,7 +58,10 @@ class SequentialSampler(Sampler):
 
 
 class RandomSampler(Sampler):
-    """All numbers in random order, repeated up to `num_samples`; with `replacement`, each drawn independently."""
+    """A sampler of all sample numbers in random order; with `replacement`, each number is drawn independently.
+
+    `num_samples` is how many to draw, by default as many as there are samples.
+    """
 
     def __init__(
         self, data_source: Any, replacement: bool = False, num_samples: int | None = None, generator: Random = None
@@ -82,7 +85,7 @@ class RandomSampler(Sampler):
 
 
 class SubsetRandomSampler(Sampler):
-    """The given numbers in random order."""
+    """A sampler of the given sample numbers in random order."""
 
     def __init__(self, indices: Sequence[int], generator: Random = None) -> None:
         self.indices, self.generator = indices, generator
@@ -96,7 +99,10 @@ class SubsetRandomSampler(Sampler):
 
 
 class WeightedRandomSampler(Sampler):
-    """Numbers drawn with probabilities proportional to their weights."""
+    """A sampler that draws `num_samples` sample numbers with probabilities proportional to `weights`.
+
+    Without `replacement`, it draws each number at most once.
+    """
 
     def __init__(
         self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Random = None
@@ -119,7 +125,10 @@ class WeightedRandomSampler(Sampler):
 
 
 class BatchSampler(Sampler):
-    """The numbers of another sampler in lists of `batch_size`."""
+    """A sampler of batches: lists of `batch_size` numbers from another sampler.
+
+    With `drop_last`, the last batch is left out if it isn't full.
+    """
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
         self.sampler, self.batch_size, self.drop_last = sampler, _count("batch_size", batch_size), drop_last
