@@ -8,7 +8,6 @@ import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from time import process_time
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -22,7 +21,6 @@ from workbench.classroom.judging import Verdict
 from workbench.classroom.registry import file_of, registered
 
 NOTEBOOKS = sorted((CHECKOUT / "notebooks").glob("*.ipynb"))
-MOST_SECONDS = 20  # of a processor, since a machine may have other work
 
 
 @pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem)
@@ -68,7 +66,7 @@ def test_the_solutions_score_full_and_the_solved_copy_is_the_same_code_without_m
 def test_the_students_copy_scores_nothing_and_right_predictions_are_right_however_often_checked(
     lesson: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    began, said = process_time(), list[Verdict]()
+    said = list[Verdict]()
     check = workbench.classroom.check
 
     def hearing(*given: Any) -> Any:
@@ -102,7 +100,6 @@ def test_the_students_copy_scores_nothing_and_right_predictions_are_right_howeve
         printed = run(order[order.index(first) : order.index(last) + 1])
         assert printed.count("Right.") == sources[last].count("check("), last
     assert [each for each in said if each.answered or each.points] == []
-    assert process_time() - began <= MOST_SECONDS
 
 
 def test_the_assignment_gives_the_points_of_the_course(lesson: Path) -> None:

@@ -101,44 +101,38 @@ def test_31_5_grad_without_enable_grad_has_nothing_to_differentiate(torch: Any) 
     return raised(Inner.apply(leaf(torch)).sum().backward), torch.is_grad_enabled()
 
 
+def deep(torch: Any, last: Any) -> Any:
+    """A Function whose backward runs one of its own, so many deep; `last` is the innermost."""
+
+    def forward(ctx, x, depth):
+        ctx.depth = depth
+        return x * 1
+
+    def backward(ctx, g):
+        if not ctx.depth:
+            return last(g), None
+        with torch.enable_grad():
+            x = g.detach().requires_grad_()
+            apply(x, ctx.depth - 1).sum().backward()
+        return x.grad + g, None
+
+    apply = function(torch, forward, backward, name="Deep").apply
+    return apply
+
+
 @pytest.mark.parametrize("depth", [3, 60, 120])
 def test_31_5_hundreds_deep(torch: Any, depth: int) -> Any:
-    class Deep(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, depth):
-            ctx.depth = depth
-            return x * 1
-
-        @staticmethod
-        def backward(ctx, g):
-            if ctx.depth:
-                with torch.enable_grad():
-                    x = g.detach().requires_grad_()
-                    Deep.apply(x, ctx.depth - 1).sum().backward()
-                return x.grad + g, None
-            return g * 2, None
-
     x = leaf(torch, 1.0)
-    Deep.apply(x, depth).sum().backward()
+    deep(torch, lambda g: g * 2)(x, depth).sum().backward()
     return x.grad
 
 
 def test_31_5_an_error_from_deep_inside(torch: Any) -> None:
-    class Deep(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, depth):
-            ctx.depth = depth
-            return x * 1
-
-        @staticmethod
-        def backward(ctx, g):
-            if not ctx.depth:
-                raise KeyError("deep")
-            with torch.enable_grad():
-                Deep.apply(g.detach().requires_grad_(), ctx.depth - 1).sum().backward()
+    def fail(g):
+        raise KeyError("deep")
 
     x = leaf(torch, 1.0)
-    return raised(Deep.apply(x, 5).sum().backward), torch.is_grad_enabled(), (x * 2).backward(), x.grad
+    return raised(deep(torch, fail)(x, 5).sum().backward), torch.is_grad_enabled(), (x * 2).backward(), x.grad
 
 
 def test_31_6_backward_runs_in_the_calling_thread(torch: Any) -> None:
