@@ -23,13 +23,6 @@ def both(torch: Any, program: Any) -> list[Any]:
     return [program(use_reentrant) for use_reentrant in (True, False)]
 
 
-def test_30_1_the_kind_should_be_given(torch):
-    x = leaf64(torch, 1.0, 2.0)
-    y = torch.utils.checkpoint.checkpoint(lambda x: (x * x).sin(), x)
-    y.sum().backward()
-    return y, chain(y.grad_fn), x.grad
-
-
 def test_30_1_the_two_kinds(torch):
     def program(use_reentrant):
         runs, x = [], leaf64(torch, 1.0, 2.0)
@@ -82,11 +75,6 @@ def test_30_2_reentrant_without_gradients(torch):
     )
 
 
-def test_30_2_reentrant_with_nothing_differentiable_inside(torch):
-    x = leaf64(torch, 1.0)
-    torch.utils.checkpoint.checkpoint(lambda x: x.detach() * 2, x, use_reentrant=True).sum().backward()
-
-
 def test_30_2_reentrant_returns(torch):
     def run(f):
         x = leaf64(torch, 1.0, 2.0)
@@ -96,12 +84,6 @@ def test_30_2_reentrant_returns(torch):
 
     functions = [lambda x: x, lambda x: (x * x, 3, None), lambda x: (x * x, torch.arange(2)), lambda x: (x.sin(), x)]
     return [run(f) for f in [*functions, lambda x: (x * x, x.detach() * 2)]]
-
-
-def test_30_2_reentrant_is_not_differentiated_twice(torch):
-    x = leaf64(torch, 1.5)
-    torch.utils.checkpoint.checkpoint(lambda x: x**3, x, use_reentrant=True).sum().backward(create_graph=True)
-    return x.grad
 
 
 def test_30_3_keywords_nests_and_closures(torch):

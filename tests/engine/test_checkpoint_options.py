@@ -86,22 +86,7 @@ def test_the_state_of_the_random_numbers(torch):
     state = torch.get_rng_state()
     first = torch.rand(3).tolist()
     torch.set_rng_state(state)
-    refused = [raised(torch.set_rng_state, wrong) for wrong in (3, torch.ones(3))]
-    return state.dtype, torch.rand(3).tolist() == first, refused
-
-
-def test_30_7_what_the_kinds_refuse(torch):
-    module, x = torch.utils.checkpoint, leaf64(torch, 1.0)
-
-    def refused(**options):
-        return raised(module.checkpoint, lambda x: x.sin(), x, **options)
-
-    reentrant = [{"b": 2}, {"b": 2, "c": 3}, {"context_fn": lambda: None}, {"debug": True}]
-    checks = refused(use_reentrant=False, determinism_check="huh"), refused(use_reentrant=True, determinism_check="huh")
-    context = refused(use_reentrant=False, debug=True, context_fn=lambda: None)
-    with torch.no_grad():
-        unrecorded = refused(use_reentrant=False, determinism_check="huh")
-    return [refused(use_reentrant=True, **options) for options in reentrant], checks, context, unrecorded
+    return state.dtype, torch.rand(3).tolist() == first
 
 
 class Entered:
@@ -137,10 +122,6 @@ def test_30_7_contexts_around_the_first_run_and_the_others(torch):
     with torch.no_grad():
         run()
     return story
-
-
-def test_30_7_contexts_must_be_two(torch):
-    torch.utils.checkpoint.checkpoint(len, [], use_reentrant=False, context_fn=lambda: 3)
 
 
 def test_30_7_nothing_is_what_contexts_do_if_not_asked(torch):
@@ -260,23 +241,6 @@ def test_30_7_sequences(torch):
         return runs, x.grad
 
     return [program(segments, kind) for segments in range(1, 6) for kind in (True, False, None)]
-
-
-def test_30_7_what_sequences_refuse(torch):
-    def refused(segments, **options):
-        parts, x = [lambda x: x.sin()] * 3, leaf64(torch, 1.0)
-        return raised(torch.utils.checkpoint.checkpoint_sequential, parts, segments, x, **options)
-
-    counts = [refused(segments, use_reentrant=False) for segments in (0, 4, -1, 2.0)]
-    return counts, refused(2, use_reentrant=True, a=1, b=2), refused(2, use_reentrant=True, preserve_rng_state=False)
-
-
-def test_what_checkpoints_stand_on(torch):
-    module, x = torch.utils.checkpoint, leaf64(torch, 1.0)
-    module.check_backward_validity([3, torch.ones(1)])
-    module.check_backward_validity([x])
-    wrong = raised(module.detach_variable, [x]), raised(module.detach_variable, x)
-    return module.detach_variable((x * 2, 3, torch.ones(1))), wrong, type(x.register_hook(len)).__name__
 
 
 def debug_log(torch: Any, first: Any, later: Any) -> Any:

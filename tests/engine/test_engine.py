@@ -100,14 +100,6 @@ def test_several_roots(torch: Any) -> None:
     return ran, x.grad
 
 
-def test_a_root_that_leads_to_another_waits(torch: Any) -> None:
-    x = torch.tensor([2.0], requires_grad=True)
-    y = x * x
-    z = y * 3
-    torch.autograd.backward([y, z])
-    return x.grad
-
-
 def test_grad_runs_only_what_leads_to_the_inputs(torch: Any) -> None:
     ran: list[str] = []
     a, b, c, d = (noting(torch, ran, name) for name in "abcd")
@@ -118,12 +110,6 @@ def test_grad_runs_only_what_leads_to_the_inputs(torch: Any) -> None:
     first = list(ran)
     ran.clear()
     return first, grads, torch.autograd.grad(out, [x, middle]), ran, x.grad
-
-
-def test_gradients_of_several_uses_are_summed(torch: Any) -> None:
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
-    ((x * x) + x.exp() + x * 3 + x).sum().backward()
-    return x.grad
 
 
 def test_backward_adds_to_what_is_there(torch: Any) -> None:
@@ -194,12 +180,6 @@ def test_several_uses_of_one_of_several_outputs(torch: Any, create_graph: bool) 
     first, second = x.unbind()
     out = first * 3 + first * 5 + second * first * 7
     return [g.tolist() for g in torch.autograd.grad(out, x, create_graph=create_graph)]
-
-
-def test_inputs_by_name_give_gradients_by_name(torch: Any) -> Any:
-    x, y = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor(3.0, requires_grad=True)
-    grads = torch.autograd.grad((x * y).sum(), {"first": x, "second": y})
-    return {name: g.tolist() for name, g in grads.items()}
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 6, 13, 40])

@@ -172,19 +172,6 @@ def test_28_5_undefined_gradients(torch: Any, how: str, wrong: int | None) -> An
     return check(own, x, check_undefined_grad=False), raised(check, own, x), check(own, x, raise_exception=False)
 
 
-def test_28_6_modes_of_differentiation(torch: Any) -> Any:
-    x = leaf(torch, 1.0)
-    return [
-        raised(torch.autograd.gradcheck, lambda x: x, x, **options)
-        for options in (
-            {"check_backward_ad": False},
-            {"check_backward_ad": False, "raise_exception": False},
-            {"check_backward_ad": False, "check_forward_ad": True, "check_batched_grad": True},
-            {"check_batched_forward_grad": True},
-        )
-    ]
-
-
 @pytest.mark.parametrize("fast_mode", [False, True])
 @pytest.mark.parametrize("shape", [(2,), (2, 1), (1,), ()])
 def test_28_7_outputs_keep_shape_and_dtype(torch: Any, shape: tuple[int, ...], fast_mode: bool) -> Any:

@@ -107,38 +107,6 @@ def test_once_differentiable_is_found_out(torch: Any) -> Any:
     return raised(torch.autograd.gradgradcheck, Once.apply, leaf64(torch, 2.0), one)
 
 
-def test_inputs_of_all_kinds(torch: Any) -> Any:
-    x, y = leaf64(torch, 1.0), leaf64(torch, 2.0)
-    check, plain = torch.autograd.gradgradcheck, torch.ones(1, dtype=torch.float64)
-    return [
-        check(lambda n, x: x * x * n, (3, x)),
-        check(lambda x, y: x * x * x, [x, y]),
-        check(lambda p, y: p * y * y, (plain, y)),
-        raised(check, lambda p: p * 2, plain),
-        raised(check, lambda p: p * 2, plain, x),
-        raised(check, lambda x: x * x, (torch.ones(1, requires_grad=True),), torch.ones(1), atol=0.1),
-    ]
-
-
-def test_28_8_the_options_that_exclude_each_other(torch: Any) -> Any:
-    x = leaf64(torch, 1.0)
-    return [
-        raised(torch.autograd.gradgradcheck, lambda x: x * x, x, check_rev_over_rev=False, **options)
-        for options in (
-            {},
-            {"raise_exception": False},
-            {"check_fwd_over_rev": True},
-            {"check_fwd_over_rev": True, "check_undefined_grad": False, "check_batched_grad": True},
-        )
-    ]
-
-
-def test_only_by_name(torch: Any) -> Any:
-    check, again = torch.autograd.gradcheck, torch.autograd.gradgradcheck
-    x = leaf64(torch, 1.0)
-    return [raised(check, len, x, 1.0), raised(check, len, x, other=1), raised(again, len, x, x, 1.0)]
-
-
 IMPORTS = {
     "attribute": "import workbench as torch",
     "module first": "from workbench.autograd.gradcheck import GradcheckError\nimport workbench as torch",

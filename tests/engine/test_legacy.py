@@ -6,8 +6,9 @@ from collections import namedtuple
 from typing import Any
 
 import numpy as np
+import pytest
 from functions import leaf64
-from oracle import raised, warned
+from oracle import entries, raised, warned
 
 Pair = namedtuple("Pair", "a b")
 
@@ -111,30 +112,6 @@ def test_19_4_saving_and_marking_flatten(torch):
     return f.to_save, f._to_save_nested, f.dirty_tensors, f.non_differentiable
 
 
-def test_19_4_only_tensors_are_saved_and_marked(torch):
-    f, x = nested(torch), leaf64(torch, 1.0)
-    return raised(f.save_for_backward, 1), raised(f.mark_dirty, x, also="s"), raised(f.mark_non_differentiable, 2.0)
-
-
-def test_19_4_an_instance_has_saved_nothing(torch):
-    f, fresh = nested(torch), nested(torch)
-    f.save_for_backward(leaf64(torch, 1.0))
-    return raised(lambda: f.saved_tensors), raised(lambda: fresh.saved_tensors)
-
-
-def test_19_4_what_is_to_be_overridden(torch):
-    class A(torch.autograd.function.NestedIOFunction):
-        pass
-
-    return raised(A().forward_extended, 1), raised(A().backward_extended, 1)
-
-
-def test_19_4_neither_calls_nor_apply_work(torch):
-    f, x = nested(torch), leaf64(torch, 1.0)
-    calls = raised(f, x), raised(f, [x, (x,)]), raised(f, "s"), raised(f.forward, x), raised(f.backward, x)
-    return *calls, raised(type(f).apply, x), raised(f._do_forward, x), raised(f._do_backward, (x,), False)
-
-
 def test_19_5_shared_storage_is_tracked_anyway(torch):
     ctx = torch.autograd.function.FunctionCtx()
     x = leaf64(torch, 1.0)
@@ -159,40 +136,36 @@ def test_a_function_is_a_context_too(torch):
 
 NESTED = (1, [1, 2], (1, [2]), {"a": 1, "b": [2]}, None, (), Pair(1, 2), [None, 1])
 REFUSED = ("s", [1, "s"], 1.5, {1}, range(3), Thing(), Thing, np.ones(1), len)
+PLACES = (([1, 2, 3], (0, [0, 0])), ([1, 2], 0), ([1, 2], None), ([1, 2], (None, 0)), ([1], {"a": 0}), ([], ()))
+CALLS = """
+f.save_for_backward(1) | f.mark_dirty(x, also="s") | f.mark_non_differentiable(2.0) | Bare().forward_extended(1)
+Bare().backward_extended(1) | f.saved_tensors | (f.save_for_backward(x), raised(lambda: f.saved_tensors)) | f(x)
+f([x, (x,)]) | f("s") | f.forward(x) | f.backward(x) | type(f).apply(x) | f._do_forward(x) | f._do_backward((x,), False)
+[plus(n) for n in NESTED] | [raised(g, r) for g in (plus, bare) for r in (*REFUSED, x)]
+[list(strict(n)) for n in NESTED] | [raised(list, walk("s")) for walk in (strict, loose, opening)]
+list(lenient([1, ("s", None)]))
+list(opening([{2, 1}, 3])) | [old._unflatten(*case) for case in PLACES] | old._unflatten([1], [0, 0])
+old._unflatten(iter([1, 2]), [0, 0]) | list(old._iter_tensors([x, {"y": (x, None)}])) | list(old._iter_tensors("s"))
+list(old._iter_None_tensors([x, {"y": (x, None)}])) | list(old._iter_None_tensors("s"))
+list(old._iter_tensors_permissive([x, "s"])) | old._map_tensor_data([x * 2, (x, None)]) | old._map_tensor_data("s")
+"""
 
 
-def test_19_7_nested_map(torch):
-    plus = torch.autograd.function._nested_map(lambda o: isinstance(o, int), lambda o: o + 1, "ints")
-    bare = torch.autograd.function._nested_map(lambda o: isinstance(o, int), lambda o: o + 1)
-    tensors = [raised(f, leaf64(torch, 1.0)) for f in (plus, bare)]
-    return [plus(n) for n in NESTED], [raised(f, r) for f in (plus, bare) for r in REFUSED], tensors
+def whole(o: Any) -> bool:
+    """Whether a part of a nest is an int."""
+    return isinstance(o, int)
 
 
-def test_19_7_iter_filter(torch):
-    def opened(o):
-        return sorted(o) if isinstance(o, set) else o
-
-    make = torch.autograd.function._iter_filter
-    strict, bare = make(lambda o: isinstance(o, int), condition_msg="ints"), make(lambda o: isinstance(o, int))
-    lenient = make(lambda o: isinstance(o, int), allow_unknown=True)
-    opening = make(lambda o: isinstance(o, int), conversion=opened)
-    refused = [raised(list, f("s")) for f in (strict, bare, opening)]
-    return [list(strict(n)) for n in NESTED], list(lenient([1, ("s", None)])), list(opening([{2, 1}, 3])), refused
-
-
-def test_19_7_unflatten(torch):
-    fill = torch.autograd.function._unflatten
-    cases = ([1, 2, 3], (0, [0, 0])), ([1, 2], 0), ([1, 2], None), ([1, 2], (None, 0)), ([1], {"a": 0}), ([], ())
-    return [fill(*case) for case in cases], raised(fill, [1], [0, 0]), raised(fill, iter([1, 2]), [0, 0])
-
-
-def test_19_7_tensors_in_nests(torch):
-    function = torch.autograd.function
-    x, y = leaf64(torch, 1.0), leaf64(torch, 2.0) * 2
-    flat = [list(walk([x, {"y": (y, None)}])) for walk in (function._iter_tensors, function._iter_None_tensors)]
-    refused = [raised(list, walk("s")) for walk in (function._iter_tensors, function._iter_None_tensors)]
-    lenient = list(function._iter_tensors_permissive([x, "s"]))
-    return flat, refused, lenient, function._map_tensor_data([x, (y, None)]), raised(function._map_tensor_data, "s")
+@pytest.mark.parametrize("text", entries(CALLS))
+def test_19_4_and_19_7_nests(torch: Any, text: str) -> Any:
+    old = torch.autograd.function
+    known = {"f": nested(torch), "x": leaf64(torch, 1.0), "Bare": type("A", (old.NestedIOFunction,), {})}
+    known |= {"raised": raised, "NESTED": NESTED, "REFUSED": REFUSED, "PLACES": PLACES}
+    known |= {"plus": old._nested_map(whole, lambda o: o + 1, "ints"), "bare": old._nested_map(whole, lambda o: o + 1)}
+    known |= {"strict": old._iter_filter(whole, condition_msg="ints"), "loose": old._iter_filter(whole), "old": old}
+    known["lenient"] = old._iter_filter(whole, allow_unknown=True)
+    known["opening"] = old._iter_filter(whole, conversion=lambda o: sorted(o) if isinstance(o, set) else o)
+    return eval(text, known)
 
 
 def test_19_8_what_the_module_offers(torch):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from functions import function
-from oracle import compare, entries, names
+from oracle import compare
 
 import workbench
 
@@ -53,21 +53,6 @@ def test_integers_and_masks(shape: tuple[int, ...]) -> None:
     random = np.random.default_rng(0)
     arrays = [random.integers(-bound, bound, shape) for bound in (2, 1000, 10**9)]
     compare(printed, arrays, ["int64", "int32", "uint8", "bool"])
-
-
-TEXTS = """
-repr(x) | str(x) | f"{x}" | f"{s}" | f"{s:.2f}" | f"{n[0]:d}" | "%s" % x | f"{x!r}" | repr(x * y)
-repr(x[0]) | repr(x.exp()) | repr(a @ M) | repr(a.sum()) | repr(a.T) | repr(x.detach()) | repr(x > 0)
-repr(n) | repr(x.float()) | repr(x.shape) | repr(x.dtype) | repr(a.max(0)) | repr(a.sort())
-repr(torch.Size([])) | repr(x.grad) | repr([x, s]) | repr({"x": x}) | repr(x.float().detach())
-repr((x * y).grad_fn.name()) | type(x * y).__name__ | type((x * y).grad_fn).__name__ | repr(torch.float64)
-str(torch.bool)
-"""
-
-
-@pytest.mark.parametrize("text", entries(TEXTS))
-def test_a_text(text: str) -> None:
-    compare(lambda torch: eval(text, names(torch)))
 
 
 def test_the_default_dtype_is_not_mentioned(torch: Any) -> None:

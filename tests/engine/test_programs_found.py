@@ -140,39 +140,6 @@ def test_4_8_elements_that_are_one_may_be_written_by_index(torch: Any) -> Any:
     return told, raised(torch.zeros(3).expand(2, 3).add_, 1)
 
 
-def test_4_8_one_truth_value_is_a_mask_over_a_dimension_made_for_it(torch: Any) -> Any:
-    x = torch.tensor([2.0, 3.0], requires_grad=True)
-    y, z = x * 1, (x * 1)[0]
-    parts = y[True], y[False], y[0, True], z[z > 0], z[True], y[torch.tensor(True)]
-    told = [(t.tolist(), chain(t.grad_fn.next_functions[0][0])[0]) for t in parts]
-    z[z > 0] = 5.0
-    y[True] = 7.0
-    y[False] = 9.0
-    return told, [(t.tolist(), t._version, chain(t.grad_fn)) for t in (y, z)], raised(lambda: z[True, 0])
-
-
-def test_a_write_by_index_may_not_read_what_it_writes(torch: Any) -> Any:
-    i, j = torch.tensor([2, 0, 1]), torch.tensor([[1, 0, 1], [0, 1, 0]])
-    t, c = torch.ones(3), torch.ones(2, 3)
-    part = c[:, :1]
-    writes = [
-        lambda: t.index_put_((i,), t),
-        lambda: t.index_put_((i,), t, accumulate=True),
-        lambda: t.__setitem__(i, t),
-        lambda: c.scatter_add_(1, j, c),
-        lambda: c.scatter_(1, j, c),
-        lambda: c.index_add_(0, j[0, :2], c),
-        lambda: c.index_add_(1, i, c.t().t()),
-        lambda: c.masked_fill_(c > 0, c[0, 0]),
-        lambda: c.copy_(c[0]),
-        lambda: c.scatter_add_(1, j, part.expand(2, 3) * 1),
-        lambda: torch.ones(1).expand(2, 3).tril_(),
-        lambda: torch.ones(1).expand(2, 3).triu_(),
-        lambda: torch.ones(1).expand(2, 3).neg_(),
-    ]
-    return [raised(write) for write in writes], t, c
-
-
 def test_a_truth_value_is_packed_as_the_index_it_stands_for(torch: Any) -> Any:
     seen: list[Any] = []
     b, s = torch.tensor([1.5, -0.25], requires_grad=True), torch.tensor(1.25, requires_grad=True)
@@ -182,18 +149,6 @@ def test_a_truth_value_is_packed_as_the_index_it_stands_for(torch: Any) -> Any:
         made = s[s > 2.0], s[s > 1], b[mask[0]], b[True], b[False], b[0, True], b[[True, False]]
         y[mask[0]] = 5.0
     return seen, [t.tolist() for t in made], y
-
-
-def test_what_is_put_together_has_no_conversion_before_it(torch: Any) -> Any:
-    c = torch.ones(2, 3, requires_grad=True)
-    others = torch.ones(2, 3, dtype=torch.float64, requires_grad=True), torch.tensor([[1, 0, 1], [0, 1, 0]])
-    told = []
-    for other in others:
-        for join in (torch.cat, torch.stack, torch.hstack, lambda pair: torch.nn.functional.mse_loss(*pair)):
-            made = join([c, other])
-            wanted = [t for t in (c, other) if t.requires_grad]
-            told += [(str(made.dtype), chain(made.grad_fn)), *torch.autograd.grad((made * 2).sum(), wanted)]
-    return told
 
 
 @pytest.mark.parametrize("weight", [(3,), (4, 3)])
@@ -221,29 +176,6 @@ def test_the_detached_in_a_transform_shares_its_version(torch: Any) -> Any:
     return b, b._version, made._version
 
 
-def test_rounding_to_no_decimals_is_rounding_to_decimals(torch: Any) -> Any:
-    b = torch.tensor([1.5, -0.25], requires_grad=True)
-    whole = torch.tensor([1, 2])
-    told = [chain(b.round(decimals=0).grad_fn), chain(b.round().grad_fn), chain(b.round(decimals=-1).grad_fn)]
-    return told, [raised(whole.round, decimals=n) for n in (0, 1)], whole.round()
-
-
-def test_masks_among_numbers(torch: Any) -> Any:
-    a = torch.tensor([0.5, -1.5, 2.0], requires_grad=True)
-    m = torch.tensor([True, False, True])
-    loss = torch.nn.functional.mse_loss
-    told: list[Any] = [torch.autograd.grad((m % a).sum(), a)[0], torch.autograd.grad(loss(a, m), a)[0]]
-    told += [torch.func.grad(lambda t: loss(t, m))(a.detach()), raised(m.clamp, m, m), raised(loss, m, m)]
-    return told, [torch.tensor(x).sign() for x in (float("nan"), -2.0, 0)]
-
-
-def test_what_is_written_over_itself_stays(torch: Any) -> Any:
-    t, m = torch.tensor([1.0, 2.0]), torch.tensor([True, False])
-    t[True] = t
-    m[None] = m
-    return t, m, t._version
-
-
 @pytest.mark.parametrize("part", [":", "0:", "-3:", "-5:", "0:3", "0:5", "1:", "0:0", ":0", "None:None", ":-1", "2:1"])
 def test_a_slice_of_all_is_a_view_as_it_is_written(torch: Any, part: str) -> Any:
     told = []
@@ -263,15 +195,6 @@ def test_a_view_made_in_place_without_gradients_is_made_anew_from_its_base(torch
     return chain(row.grad_fn), tuple(row.shape), raised(lambda: part.grad_fn)
 
 
-def test_corners_that_later_programs_found(torch: Any) -> Any:
-    i, s = torch.tensor([2, 0, 1]), torch.tensor(1.5, requires_grad=True)
-    m, t = torch.tensor([True, False]), torch.tensor([2.0, 0.0], requires_grad=True)
-    told = [raised(i.__setitem__, i, 2.0), raised(s.argmin, -2), raised(s.argmax, 1), s.argmax(-1), s.argmin(0)]
-    a = torch.ones(2, 3)
-    a[..., ...] = 2.0
-    return told, a[..., ...], a[..., 0, ...], torch.autograd.grad((m % t).sum(), t)
-
-
 MASKS = """
 m[m] = False | m[m] = 0.0 | m[m] = m[m] | m[m,] = torch.tensor([False, False]) | m[m.clone()] = m[:1] | M[M] = False
 M[M[0]] = False | M[:, M[0]] = False | M[M[0], 0] = False | M[M.t()] = False | M[0][M[1]] = True | m[[m]] = True
@@ -283,22 +206,6 @@ def test_a_mask_may_choose_what_is_written_in_itself(torch: Any, text: str) -> A
     known = {"torch": torch, "m": torch.tensor([True, False, True]), "M": torch.tensor([[True, False]] * 2)}
     exec(text, known)
     return known["m"], known["M"], known["m"]._version, known["M"]._version
-
-
-ITSELF = """
-e.index_add_(-1, i, e) | e.index_add_(0, none, e) | e.scatter_(0, rows, e) | e.scatter_add_(0, rows, e)
-n[::2].index_add_(0, i[:2], n[::2]) | F.linear(x, x, d) | F.linear(A, M, A.double()) | F.linear(A, M, d)
-F.linear(n, n, torch.tensor(1.0)) | F.linear(A, M, torch.tensor(1.0))._version | F.linear(A, M, torch.ones(5))
-"""
-
-
-@pytest.mark.parametrize("text", entries(ITSELF))
-def test_what_is_added_to_itself_and_a_bias_that_is_added_in_place(torch: Any, text: str) -> Any:
-    known = {"torch": torch, "F": torch.nn.functional, "x": torch.ones(3), "n": torch.arange(4)}
-    known |= {"A": torch.ones(2, 3, 3), "M": torch.ones(3, 3), "d": torch.tensor(1.0, dtype=torch.float64)}
-    known |= {"e": torch.zeros(0, 3), "i": torch.tensor([0, 1, 2]), "none": torch.zeros(0, dtype=torch.int64)}
-    known["rows"] = torch.zeros(0, 3, dtype=torch.int64)
-    return eval(text, known)
 
 
 BEFORE = """
@@ -391,30 +298,6 @@ def test_a_batch_that_took_another_shape_in_place_has_it(torch: Any) -> Any:
             out = torch.func.vmap(shaped, in_dims=dim)(x)
             told.append((list(out.shape), out.tolist()))
     return told
-
-
-NOTHING = """
-e.roll(1, 1) | e.roll((1, 2), (0, 3)) | e.roll(1, -3) | torch.cat([e, e], 1) | torch.cat([e], 5) | torch.cat([e, e], -2)
-torch.cat([e, torch.ones(2)], 1) | torch.cat([e, torch.ones(2, 2)], 1) | F.embedding(i, E) | F.embedding(i[:0], E)
-F.embedding(i[0], E) | F.embedding(i, E.T) | F.embedding(i[:0], E.T)
-"""
-
-
-@pytest.mark.parametrize("text", entries(NOTHING))
-def test_no_elements_have_gradients_too(torch: Any, text: str) -> Any:
-    known = {"torch": torch, "F": torch.nn.functional, "e": torch.zeros(0, requires_grad=True)}
-    known |= {"E": torch.zeros(2, 0, requires_grad=True), "i": torch.tensor([0, 1])}
-    out = eval(text, known)
-    out.sum().backward()
-    return list(out.shape), [None if t.grad is None else list(t.grad.shape) for t in (known["e"], known["E"])]
-
-
-@pytest.mark.parametrize("call", entries("prod(0) | prod(-1) | prod(0, keepdim=True) | amax(0) | std(0) | norm(dim=0)"))
-def test_dimensions_of_a_number_in_forward_mode(torch: Any, call: str) -> Any:
-    x, func = torch.tensor(2.0, dtype=torch.float64), torch.func
-    known = {"f": lambda t: eval(f"t.{call}", {"t": t})}
-    f = known["f"]
-    return func.jvp(f, (x,), (x,)), func.jvp(func.grad(lambda t: f(t) ** 2), (x,), (x,))
 
 
 @pytest.mark.parametrize("name", ["mm", "mv", "dot", "bmm"])

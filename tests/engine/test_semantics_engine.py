@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from functions import function, leaf
-from oracle import compare, entries, names, raised
+from oracle import raised
 
 
 def test_31_1_the_order_of_a_mixed_graph(torch: Any) -> None:
@@ -200,30 +200,6 @@ def test_31_7_callbacks_run_after_everything(torch: Any) -> None:
     x, y = leaf(torch), leaf(torch)
     (Calls.apply(x) * y).sum().backward()
     return told
-
-
-# Ties and kinks: maxima share, one index takes all, and what the gradient is where there is none.
-KINKS = """
-tie.max() | tie.min() | tie.max(0)[0] | tie.min(0)[0] | torch.maximum(tie, tie.flip(0))
-torch.maximum(x, x) | z.relu() | z.abs() | torch.minimum(x, x * 1) | torch.clamp(tie, -1, 3)
-torch.clamp(tie, min=3) | torch.clamp(tie, max=-1) | z.relu().sqrt() | z.sign()
-torch.where(z > 0, z, z / z) | torch.where(z == 0, z * 0, 1 / z) | z ** 2 | z ** 1 | z.relu() ** 0.5
-z ** 0 | z.relu() ** x | torch.where(z > 0, z.log(), z) | tie.sort()[0] | a.max() | torch.maximum(z, z * 0)
-z.clamp(min=0) | z.clamp(max=0) | z.clamp(0, 0)
-"""
-
-
-def derived(torch: Any, text: str) -> Any:
-    """An expression's gradients."""
-    named = names(torch)
-    out = eval(text, named)
-    v = torch.arange(1, 1 + out.numel(), dtype=out.dtype).reshape(out.shape)
-    return torch.autograd.grad(out, [named[k] for k in ("x", "z", "tie", "a")], v, allow_unused=True)
-
-
-@pytest.mark.parametrize("text", entries(KINKS))
-def test_31_8_ties_and_kinks(text: str) -> None:
-    compare(derived, text)
 
 
 def test_a_callback_that_asks_for_another(torch):

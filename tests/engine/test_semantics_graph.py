@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from functions import function
-from oracle import chain, raised
+from oracle import chain
 
 
 def test_24_1_sequence_numbers(torch: Any) -> Any:
@@ -48,31 +48,6 @@ def test_24_1_an_operation_is_numbered_before_the_views_it_makes_anew(torch: Any
     return [[n._sequence_nr() - start for n in (o.grad_fn, o.grad_fn.next_functions[0][0])] for o in outs[:3]]
 
 
-def test_24_2_a_non_leaf_keeps_its_flag(torch: Any) -> Any:
-    y = torch.ones(1, requires_grad=True) * 2
-    view = torch.ones(2, requires_grad=True)[:1]
-    y.requires_grad = True
-    return (
-        raised(setattr, y, "requires_grad", False),
-        raised(y.requires_grad_, False),
-        raised(setattr, view, "requires_grad", False),
-        y.requires_grad_() is y,
-        y.requires_grad,
-    )
-
-
-def test_24_3_integers_cannot_require_gradients(torch: Any) -> Any:
-    x, b = torch.tensor([1, 2]), torch.tensor([True])
-    return (
-        raised(setattr, x, "requires_grad", True),
-        raised(setattr, b, "requires_grad", True),
-        raised(x.requires_grad_),
-        raised(torch.tensor, [1, 2], requires_grad=True),
-        raised(torch.zeros, 2, dtype=torch.int64, requires_grad=True),
-        x.requires_grad_(False) is x,
-    )
-
-
 def test_24_4_turned_off_after_the_forward(torch: Any) -> Any:
     x, y = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
     out = (x * y).sum()
@@ -87,46 +62,6 @@ def test_24_4_turned_on_after_the_forward(torch: Any) -> Any:
     x.requires_grad_()
     out.backward()
     return x.grad, y.grad, chain(out.grad_fn)
-
-
-def test_24_5_the_gradient_edge(torch: Any) -> Any:
-    get = torch.autograd.graph.get_gradient_edge
-    x = torch.ones(2, requires_grad=True)
-    y = x * 2
-    values, _ = x.max(0)
-    edge, leaf = get(y), get(x)
-    return (edge.node is y.grad_fn, edge.output_nr, leaf.node.name(), get(values).output_nr, edge[:2] == (y.grad_fn, 0))
-
-
-def test_24_5_no_edge_without_gradients(torch: Any) -> Any:
-    return raised(torch.autograd.graph.get_gradient_edge, torch.ones(1))
-
-
-def test_24_5_an_edge_as_input_of_grad(torch: Any) -> Any:
-    get = torch.autograd.graph.get_gradient_edge
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
-    y = x * 2
-    out = (y * y).sum()
-    before = torch.autograd.grad(out, [get(y), get(x), x], retain_graph=True)
-    return before, torch.autograd.grad(out, get(x))
-
-
-def test_24_5_an_edge_as_output(torch: Any) -> Any:
-    get = torch.autograd.graph.get_gradient_edge
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
-    y = x * 2
-    seed = torch.tensor([1.0, 10.0])
-    (g,) = torch.autograd.grad(get(y), x, seed, retain_graph=True)
-    torch.autograd.backward(get(y), seed)
-    (h,) = torch.autograd.grad([get(y), (y * 3).sum()], x, [seed, None])
-    return g, h, x.grad
-
-
-def test_24_5_an_edge_among_the_inputs_of_backward(torch: Any) -> Any:
-    get = torch.autograd.graph.get_gradient_edge
-    x, y = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
-    (x * y * 3).backward(inputs=[get(x)])
-    return x.grad, y.grad
 
 
 def test_24_5_the_version_before_a_write(torch: Any) -> Any:

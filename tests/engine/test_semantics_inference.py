@@ -127,29 +127,8 @@ def test_26_7_inference_tensors(torch: Any) -> Any:
         view = t[:1]
         view.mul_(2)
         alias = t.detach()
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
     later = t[:1], t.view(2, 1), t.detach(), t.reshape(1, 2), t.clone(), t + 1, t.unbind()[0]
-    return (
-        [(s.is_inference(), s._is_view(), s._base is t, s.requires_grad) for s in (t, view, alias, *later)],
-        raised(lambda: t._version),
-        raised(t.requires_grad_),
-        raised(setattr, t, "requires_grad", True),
-        raised(lambda: x * t),
-        raised(lambda: x.dot(t)),
-        x + t,
-        t * 2,
-    )
-
-
-# PyTorch has written into the tensor when it refuses the write; the workbench refuses first, so values differ after it.
-def test_26_7_writing_into_an_inference_tensor(torch: Any) -> Any:
-    with torch.inference_mode():
-        t = torch.tensor([1.0, 2.0])
-    writes = (lambda: t.add_(1), lambda: t.zero_(), lambda: t[:1].mul_(2), lambda: t.__setitem__(0, 1.0))
-    refused = [raised(write) for write in writes]
-    with torch.no_grad():
-        refused.append(raised(lambda: t.add_(1)))
-    return refused
+    return [(s.is_inference(), s._is_view(), s._base is t, s.requires_grad) for s in (t, view, alias, *later)], t
 
 
 def test_26_7_a_clone_is_normal(torch: Any) -> Any:
@@ -202,12 +181,6 @@ def test_26_9_data_that_becomes_an_inference_tensor(torch: Any) -> Any:
         before.requires_grad,
         raised(torch.mul, x, torch.ones(2).requires_grad_()),
     )
-
-
-def test_9_6_data_of_integers(torch: Any) -> Any:
-    x, plain = torch.tensor([3.0, 4.0], requires_grad=True), torch.zeros(2)
-    plain.data = torch.tensor([1, 2])
-    return raised(setattr, x, "data", torch.tensor([1])), x, plain, raised(setattr, x, "data", torch.tensor([True]))
 
 
 def test_26_10_edges_of_leaves(torch: Any) -> Any:

@@ -62,11 +62,6 @@ def test_23_8_what_tensor_hooks_may_return(torch: Any, returned: Any, leaf: bool
     return first, raised((t * 2).sum().backward)
 
 
-def test_23_8_no_gradient_no_hook(torch: Any) -> Any:
-    x = torch.ones(1)
-    return (raised(x.register_hook, id), raised(x.register_post_accumulate_grad_hook, id), raised(x.retain_grad))
-
-
 @pytest.mark.parametrize("view", [True, False])
 def test_23_9_a_write_after_registering(torch: Any, view: bool) -> Any:
     seen: list[Any] = []

@@ -18,22 +18,6 @@ VIEWS = {
 }
 
 
-@pytest.mark.parametrize(
-    "write",
-    [
-        lambda x: x.add_(1),
-        lambda x: x.__setitem__(0, 1.0),
-        lambda x: x[:1].mul_(2),
-        lambda x: x.zero_(),
-        lambda x: x.view(2, 1).exp_(),
-        lambda x: x[0].fill_(3.0),
-    ],
-)
-def test_4_1_a_leaf_is_written(torch: Any, write: Any) -> Any:
-    x = torch.ones(2, requires_grad=True)
-    return raised(write, x), x, x._version
-
-
 @pytest.mark.parametrize("view", VIEWS)
 def test_4_2_a_view_made_in_a_function(torch: Any, view: str) -> Any:
     x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -181,12 +165,6 @@ def test_4_12_detach_of_a_leaf(torch: Any) -> Any:
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     x.detach().zero_()
     return x, x._version
-
-
-def test_4_13_detach_in_place_of_a_view(torch: Any) -> Any:
-    y = torch.tensor([1.0, 2.0], requires_grad=True) * 1
-    view, plain = y[:1], torch.ones(2)[:1]
-    return (raised(view.detach_), raised(plain.detach_), view.grad_fn.name(), raised(y.detach_), y.requires_grad)
 
 
 def test_4_13_views_of_what_was_detached(torch: Any) -> Any:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import itertools
 from typing import Any
 
 import pytest
 from functions import function, leaf, nothing
-from oracle import chain, raised
+from oracle import chain, entries, raised
 
 
 def power(torch: Any, seen: list[Any] | None = None) -> Any:
@@ -74,27 +75,6 @@ def test_9_2_a_tensor_by_keyword(torch):
     return out, x.grad, out.grad_fn.needs_input_grad
 
 
-UNBOUND = (0, {}), (4, {}), (1, {"m": 1}), (2, {"n": 1}), (0, {"n": 1}), (3, {"x": 1})
-
-
-@pytest.mark.parametrize(("args", "kwargs"), UNBOUND)
-def test_9_3_arguments_that_do_not_bind(torch, args, kwargs):
-    return raised(power(torch).apply, *(torch.ones(1), 2, 3.0, 4)[:args], **kwargs)
-
-
-def test_9_4_keyword_only_parameters(torch):
-    apply, x = function(torch, lambda x, *, k=2: x * k, setup_context=nothing).apply, torch.ones(1)
-    return raised(apply, x), raised(apply, x, k=3)
-
-
-def test_9_9_forward_takes_ctx_all_the_same(torch):
-    return raised(function(torch, lambda ctx, x: x * 2, setup_context=nothing).apply, torch.ones(1))
-
-
-def test_9_11_the_base_method(torch):
-    return raised(torch.autograd.Function.setup_context, None, (), None)
-
-
 def test_9_12_an_omitted_default_is_no_input(torch):
     def forward(ctx, x, n=2):
         ctx.n = n
@@ -122,22 +102,26 @@ def test_10_1_arguments_by_keyword(torch):
     return facts, [torch.autograd.grad(o, [x, y]) for o in outs]
 
 
-UNFIT = (1, {"k": 2}), (0, {"y": 1, "k": 2}), (1, {"x": 1}), (1, {"q": 1}), (0, {"k": 2}), (2, {"y": 2}), (0, {})
+CALLS = """
+P() | P(x, 2, 3.0, 4) | P(x, m=1) | P(x, 2, n=1) | P(n=1) | P(x, 2, 3.0, x=1) | A(x, k=2) | A(y=1, k=2) | A(x, x=1)
+A(x, q=1) | A(k=2) | A(x, one, y=2) | A() | F(lambda ctx, x: x * 2, setup_context=nothing).apply(one)
+F(lambda x, *, k=2: x * k, setup_context=nothing).apply(one)
+F(lambda x, *, k=2: x * k, setup_context=nothing).apply(one, k=3) | F(lambda ctx, x, *, k=1: x * k).apply(one)
+F(lambda ctx, x, *, k=1: x * k).apply(one, k=2) | F(lambda ctx, x, **rest: x * 2).apply(one)
+F(lambda ctx, x, **rest: x * 2).apply(one, k=2) | F(lambda ctx, *xs: xs[0] * 2).apply(one) | F().apply(one)
+F(lambda ctx, *xs: xs[0] * 2).apply(one, k=2) | F(setup_context=nothing).apply(one) | F().forward()
+Base.setup_context(None, (), None) | Base.forward(None) | Twice.apply(x) | Twice.apply(x).backward()
+Twice.apply(x).grad_fn.apply(one) | Twice.backward(None) | Both.apply(x).backward() | Both.apply(x).grad_fn.apply(one)
+type("Child", (Both,), {}).apply(x).backward() | type("Child", (Both,), {}).apply(x).grad_fn.apply(one)
+"""
 
 
-@pytest.mark.parametrize(("args", "kwargs"), UNFIT)
-def test_10_2_and_10_3_arguments_that_do_not_bind(torch, args, kwargs):
-    given = leaf(torch, 1.0), torch.ones(1)
-    return raised(add(torch).apply, *given[:args], **kwargs)
-
-
-STARRED = (lambda ctx, x, *, k=1: x * k, lambda ctx, x, **rest: x * 2, lambda ctx, *xs: xs[0] * 2)
-
-
-@pytest.mark.parametrize("kwargs", [{}, {"k": 2}])
-@pytest.mark.parametrize("forward", STARRED)
-def test_10_3_keyword_only_and_starred_parameters(torch, forward, kwargs):
-    return raised(function(torch, forward).apply, torch.ones(1), **kwargs)
+@pytest.mark.parametrize("text", entries(CALLS))
+def test_9_to_11_calls(torch: Any, text: str) -> Any:
+    known = {"P": power(torch).apply, "A": add(torch).apply, "F": functools.partial(function, torch)}
+    known |= {"x": leaf(torch, 1.0), "one": torch.ones(1), "nothing": nothing, "Base": torch.autograd.Function}
+    both = {"backward": lambda ctx, g: g * 2, "vjp": lambda ctx, g: g * 2}
+    return eval(text, known | {"Twice": twice(torch), "Both": twice(torch, **both)})
 
 
 def twice(torch: Any, **members: Any) -> Any:
@@ -149,25 +133,6 @@ def test_11_1_two_names_for_one_method(torch):
     F, x = twice(torch, vjp=lambda ctx, g: g * 2), leaf(torch, 1.0)
     F.apply(x).backward()
     return torch.autograd.Function.vjp is torch.autograd.Function.backward, F.vjp is F.backward, x.grad
-
-
-@pytest.mark.parametrize("inherited", [True, False])
-def test_11_2_both_overridden(torch, inherited):
-    F = twice(torch, backward=lambda ctx, g: g * 2, vjp=lambda ctx, g: g * 2)
-    out = (type("Child", (F,), {}) if inherited else F).apply(leaf(torch, 1.0))
-    return raised(out.backward), raised(out.grad_fn.apply, torch.ones(1))
-
-
-def test_11_3_neither(torch):
-    F = twice(torch)
-    out = F.apply(leaf(torch, 1.0))
-    return out, raised(out.backward), raised(out.grad_fn.apply, torch.ones(1)), raised(F.backward, None)
-
-
-def test_11_4_no_forward(torch):
-    F, G = function(torch), function(torch, setup_context=nothing)
-    calls = (F.apply, torch.ones(1)), (G.apply, torch.ones(1)), (F.forward,), (torch.autograd.Function.forward, None)
-    return [raised(*call) for call in calls]
 
 
 def test_11_5_backward_is_looked_up_when_it_is_needed(torch):

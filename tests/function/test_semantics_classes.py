@@ -92,27 +92,6 @@ def test_15_9_where_no_gradient_can_arrive(torch: Any) -> None:
     return told, facts(node), facts(single), raised(setattr, node, "_input_metadata", ())
 
 
-NAMES = """
-x.clone() | (x * 1).fill_(1) | (x * 1).zero_() | (x * 1).copy_(y) | (x * 1).add_(y) | (x * 1).mul_(2)
-x.view(2, 1) | x.view(2, 1).expand(2, 3) | x.unsqueeze(0) | x.view(1, 2).squeeze(0) | x.view(1, 2).squeeze()
-x.view(1, 2).t() | x.view(1, 2).transpose(0, 1) | x.view(1, 2).permute(1, 0) | torch.cat([x, y])
-torch.stack([x, y]) | x @ y | x[None] | torch.maximum(x, y) | torch.minimum(x, y) | x.prod() | x.cumsum(0)
-torch.where(x > 0, x, y) | x.min() | x.min(0)[0] | x.amax(0) | x.var() | x.std() | x.norm() | x.softmax(0)
-x.log_softmax(0) | x.square() | x.rsqrt() | x.reciprocal() | x.view_as(y) | x[...] | x[x > 0] | x.contiguous()
-torch.sum(x) | x.logsumexp(0) | x.sort()[0] | x.flip(0) | x.repeat(2) | x.view(1, 2).tril()
-x.masked_fill(x > 0, 1.0) | x.gather(0, torch.tensor([0])) | x.index_select(0, torch.tensor([0])) | x.roll(1)
-x.norm(1) | x.pow(3) | x.sub(y, alpha=2) | x.add(y, alpha=2) | x[:, None] | x[::2] | x.unbind()[1]
-x.split(1)[1] | x.chunk(2)[0] | x.narrow(0, 0, 1) | x.select(0, 1) | x.view(1, 2).diagonal()
-x.detach().requires_grad_()[0] | x.mean(0) | x.reshape(2, 1).T.reshape(2) | x.view(2).view(1, 2)[0]
-"""
-
-
-@pytest.mark.parametrize("text", entries(NAMES))
-def test_15_11_built_in_names(torch, text):
-    x, y = torch.tensor([0.5, 2.0], requires_grad=True), torch.tensor([1.0, 3.0], requires_grad=True)
-    return chain(eval(text, {"torch": torch, "x": x, "y": y}).grad_fn)
-
-
 @pytest.mark.parametrize("materialize", [True, False])
 @pytest.mark.parametrize("several", [True, False])
 def test_gradients_come_as_one_list_where_they_are_boxed(torch, several, materialize):

@@ -149,11 +149,6 @@ def test_14_12_a_write_into_grad_output_reaches_the_seed(torch):
     return seed, x.grad
 
 
-def test_14_13_grad_dtype_of_others(torch):
-    y = leaf(torch) * 1
-    return [raised(setattr, y, "grad_dtype", kind) for kind in (torch.float32, None, 3)], raised(lambda: y.grad_dtype)
-
-
 def test_14_13_grad_dtype_of_leaves(torch):
     x = leaf(torch)
     told = [x.grad_dtype, raised(setattr, x, "grad", torch.ones(2, dtype=torch.float64))]

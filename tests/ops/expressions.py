@@ -223,6 +223,20 @@ def empty(torch: Any) -> dict[str, Any]:
     return {"a": torch.arange(6.0).reshape(2, 3), "z": torch.zeros(0)}
 
 
+def shared(torch: Any) -> dict[str, Any]:
+    """Tensors that are written with what is read of them, indices, and biases that are added in place."""
+    named = {"torch": torch, "F": torch.nn.functional, "x": torch.ones(3), "c": torch.ones(2, 3), "n": torch.arange(4)}
+    named |= {"A": torch.ones(2, 3, 3), "M": torch.ones(3, 3), "d": torch.tensor(1.0, dtype=torch.float64)}
+    named |= {"i": torch.tensor([2, 0, 1]), "j": torch.tensor([[1, 0, 1], [0, 1, 0]]), "e": torch.zeros(0, 3)}
+    return named | {"none": torch.zeros(0, dtype=torch.int64), "rows": torch.zeros(0, 3, dtype=torch.int64)}
+
+
+def hollow(torch: Any) -> dict[str, Any]:
+    """Leaves without elements, and indices."""
+    named = {"torch": torch, "F": torch.nn.functional, "i": torch.tensor([0, 1])}
+    return named | {"e": torch.zeros(0, requires_grad=True), "E": torch.zeros(2, 0, requires_grad=True)}
+
+
 def frozen(torch: Any) -> dict[str, Any]:
     """Two of the tensors require no grad: what multiplies a batch may be folded into one product."""
     named = names(torch) | {"F": torch.nn.functional}
@@ -439,6 +453,19 @@ p ** y | p ** y.detach() | p ** n | p.detach() ** y | p ** 2 | F.linear(a, q, x[
 torch.softmax(a, 1) | F.leaky_relu(x * 1, 0.1, inplace=True) | F.leaky_relu(x * 1, inplace=True)
 F.leaky_relu(x * 1, 0.0, inplace=True) | F.leaky_relu(x * 1, -0.1, inplace=True) | F.elu(x * 1, inplace=True)
 F.elu(x * 1, 1.5, inplace=True) | F.elu(x * 1, -1.5, inplace=True) | F.elu(x * 1, 0.0, True) | F.relu(x * 1, True)
+1 - x | x ** y | x.clamp(0, 1) | x.sum(0) | x.max() | a.min(0)[0] | x.double().float() | (x * 1).fill_(2)
+(x * 1).copy_(y) | (x * 1).add_(1) | (x * 1).zero_() | (x * 1).mul_(y) | (x * 1).exp_() | x.mean() | x.mean(0)
+x.sort()[0] | x.sqrt() | (x * 1).fill_(1) | (x * 1).add_(y) | (x * 1).mul_(2) | x.view(3, 1) | x.view(3, 1).expand(3, 3)
+x.view(1, 3).squeeze(0) | x.view(1, 3).squeeze() | x.view(1, 3).t() | x.view(1, 3).transpose(0, 1)
+x.view(1, 3).permute(1, 0) | x[None] | x.min() | x.min(0)[0] | x.amax(0) | x.var() | x.std() | x.rsqrt() | x.view_as(y)
+x[...] | x[x > 0] | torch.sum(x) | x.view(1, 3).tril() | x.masked_fill(x > 0, 1.0) | x.gather(0, torch.tensor([0]))
+x.index_select(0, torch.tensor([0])) | x.roll(1) | x.norm(1) | x.sub(y, alpha=2) | x.add(y, alpha=2) | x[::2]
+x.unbind()[1] | x.split(1)[1] | x.chunk(2)[0] | x.narrow(0, 0, 1) | x.select(0, 1) | x.view(1, 3).diagonal()
+x.detach().requires_grad_()[0] | x.reshape(3, 1).T.reshape(3) | x.view(3).view(1, 3)[0] | tie.max(0)[0] | tie.min(0)[0]
+torch.maximum(tie, tie.flip(0)) | z.relu() | z.abs() | torch.minimum(x, x * 1) | torch.clamp(tie, -1, 3)
+torch.clamp(tie, min=3) | torch.clamp(tie, max=-1) | z.relu().sqrt() | z.sign() | torch.where(z > 0, z, z / z)
+torch.where(z == 0, z * 0, 1 / z) | z.relu() ** 0.5 | z ** 0 | z.relu() ** x | torch.where(z > 0, z.log(), z)
+tie.sort()[0] | torch.maximum(z, z * 0) | z.clamp(min=0) | z.clamp(max=0) | z.clamp(0, 0)
 """
 
 FURTHER = """
@@ -767,11 +794,116 @@ a.sum(0, torch.ones(2)) | torch.sum(a, 0, 1) | a.mean((0, 1), None) | a.mean(0, 
 a.prod(0, None) | a.median(0, None) | torch.norm(a, 2, 0, 1) | a.max(0, None) | torch.logsumexp(a, 0, None)
 a.amax(0, 1) | torch.nn.functional.layer_norm(a, [torch.ones(2), torch.ones(2)])
 torch.nn.functional.layer_norm(a, [3, "a"]) | x.clamp(torch.tensor(0.5), 1) | x.clamp(0, torch.tensor(0.5))
-a.roll(-1, None) | x.detach().copy_(y, True) | torch.randint(5, (2.0,))
-torch.any(x, 7) | torch.std(x, 7) | torch.threshold(None, 1, 2) | torch.vdot(x, x[:2]) | torch.normal(x, -1.0)
-torch.atan2(x, y[:2]) | torch.xlogy(x, y[:2]) | torch.eq(x, y[:2]) | torch.ne(x, y[:2]) | torch.ge(x, y[:2])
-torch.gt(x, y[:2]) | torch.le(x, y[:2]) | torch.lt(x, y[:2]) | torch.bitwise_and(i, torch.arange(5))
-torch.bitwise_or(i, torch.arange(5)) | torch.bitwise_xor(i, torch.arange(5))
+a.roll(-1, None) | x.detach().copy_(y, True) | torch.randint(5, (2.0,)) | torch.any(x, 7) | torch.std(x, 7)
+torch.threshold(None, 1, 2) | torch.vdot(x, x[:2]) | torch.normal(x, -1.0) | torch.atan2(x, y[:2])
+torch.xlogy(x, y[:2]) | torch.eq(x, y[:2]) | torch.ne(x, y[:2]) | torch.ge(x, y[:2]) | torch.gt(x, y[:2])
+torch.le(x, y[:2]) | torch.lt(x, y[:2]) | torch.bitwise_and(i, torch.arange(5)) | torch.bitwise_or(i, torch.arange(5))
+torch.bitwise_xor(i, torch.arange(5)) | x + a[:, :2] | x + M | torch.add(x, 'a') | x + 'a' | x + None | x + [1, 2, 3]
+'a' + x | x * None | x / None | x ** None | None ** x | x - [1] | x < None | x < 'a' | a @ x[:2] | a @ a | x @ y[:2]
+x @ 2 | 2 @ x | s @ x | x @ s | x @ n | a @ M.float() | torch.mm(a, a) | torch.mm(x, y) | torch.mm(a, x)
+torch.mv(a, a) | torch.mv(a, x[:2]) | torch.mv(x, x) | torch.dot(a, a) | torch.dot(x, y[:2]) | torch.dot(x, n)
+torch.bmm(a, a) | torch.bmm(A, A) | torch.mm(a, M.float()) | torch.matmul(a, 2) | A @ A | A @ M[:2] | x.sum(1)
+x.sum(dim=3) | a.sum((0, 0)) | x.mean(1) | n.mean() | m.mean() | e.max() | e.min() | x.max(1) | x.argmax(2) | x.sort(1)
+x.argsort(2) | a.reshape(4) | a.reshape(-1, -1) | a.reshape(0, -1) | a.reshape(4, -1) | a.view(4) | a.T.view(6) | A.t()
+x.transpose(0, 1) | a.permute(0, 0) | a.permute(0, 2) | x.expand(4) | x.expand(2, 4) | a.expand(3) | x.expand(-1, 3)
+x.expand(-2) | x.unsqueeze(3) | x.squeeze(2) | x[3] | x[-4] | a[0, 3] | x[0, 0] | s[0] | x[1.5] | x[torch.tensor([0.5])]
+x[torch.tensor([7])] | x[torch.tensor([True])] | a[[0, 1], [0, 1, 2]] | x[::-1] | torch.cat([]) | torch.cat([x, 1])
+torch.cat([x, a]) | torch.cat([s, s]) | torch.cat([a, M]) | torch.cat([x, y], 1) | torch.cat(x)
+torch.cat([a, q[:, :2]]) | torch.cat([a, q[:1]], 1) | torch.stack([]) | torch.stack([x, 1]) | torch.stack([x, y[:2]])
+torch.stack([x, a]) | torch.stack([x, y], 2) | torch.where(x, x, y) | torch.where(m, x, y[:2]) | x.clamp()
+torch.clamp(x) | torch.exp(2.0) | torch.sin([1.0]) | torch.relu(1) | torch.matmul(2, x) | torch.sum([x]) | torch.sum(3)
+torch.abs(-1) | 1 - m | x - m | m - m | n ** -1 | torch.tensor([[1, 2], [3]]) | torch.tensor('a') | torch.tensor(['a'])
+torch.tensor(None) | torch.tensor([None]) | torch.tensor([1, 2], requires_grad=True)
+torch.tensor([True], requires_grad=True) | torch.tensor([[1.0], 2.0]) | torch.tensor([1.0, [2.0]])
+torch.tensor([x, x]) | torch.tensor({}) | torch.tensor({1, 2}) | torch.tensor(2**70)
+torch.zeros(2, dtype=torch.int64, requires_grad=True) | torch.arange(5, 1) | torch.arange(0, 1, 0)
+torch.arange(3, requires_grad=True) | torch.ones_like(n, requires_grad=True) | x.item() | e.item() | float(x) | int(x)
+float(e) | bool(x) | bool(e) | x.numpy() | n.requires_grad_() | m.requires_grad_() | x.backward()
+x.sum().backward('a') | x.sum().backward(2.0) | x.backward(torch.ones(2, dtype=torch.float64)) | n.sum().backward()
+torch.tensor(1.0).backward() | x.detach().sum().backward() | torch.autograd.grad(x, x) | torch.autograd.grad(x.sum(), y)
+torch.autograd.grad(x.sum(), n) | torch.autograd.grad(x.sum(), []) | torch.autograd.grad(x.sum(), x, 2.0)
+torch.autograd.grad(x, x, []) | torch.autograd.grad([x, y], x, [x]) | torch.autograd.backward(x)
+torch.autograd.backward([x.sum(), y.sum()], [None]) | x.grad.sum() | len(s) | range(3)[n] | range(3)[n[0]] | range(3)[s]
+x.foo | y in [x] | x and y | not x | x.shape[3] | setattr(x * 2, 'requires_grad', False)
+setattr(n, 'requires_grad', True) | setattr(x, 'grad', 3.0) | setattr(x, 'grad', x) | setattr(x, 'grad', y[:2].detach())
+setattr(x, 'grad', y.detach().float()) | n.retain_grad() | torch.set_grad_enabled()
+torch.set_default_dtype(torch.int64) | x.add_(1) | x[0].add_(1) | x.detach().add_(M) | n.add_(1.5) | m.add_(1)
+x.detach().copy_(M) | x.__setitem__(0, 1.0) | x.detach().__setitem__(3, 1.0) | x.fill_(1) | x.zero_() | (x * 2).add_(M)
+torch.tensor([torch.tensor([1., 2.])]) | torch.tensor([[1], [2, 3]]) | torch.tensor([[1, 2], 3]) | torch.tensor([['a']])
+torch.tensor([1, None]) | torch.tensor([1.0, None]) | torch.tensor([{}]) | torch.tensor(object) | torch.tensor([2**70])
+torch.tensor([1.5], dtype='float64') | torch.tensor([1.5], dtype=np.float64) | torch.arange(1, 5, -1)
+torch.autograd.grad(x.sum(), 'a') | torch.autograd.grad('a', x) | torch.autograd.backward('a') | setattr(x, 'grad', n)
+setattr(x, 'data', 1) | torch.ones_like([1]) | torch.zeros_like(3) | x.add_(x[0]) | x.detach().add_(x.detach()[0])
+x.detach().expand(2, 3).mul_(2) | x.detach().sum().copy_(x) | s.detach()[1:] | (x * 1).copy_((x * 1)[:2])
+torch.mean([1.0]) | torch.sum(2) | torch.reshape([1], (1,)) | torch.transpose(2, 0, 1) | a @ None | a @ 'a'
+setattr(x, 'grad', torch.tensor(1.0).double()) | setattr(x, 'grad', 'a') | setattr(x, 'grad', [1.0])
+setattr(x[:1], 'requires_grad', False) | setattr(m, 'requires_grad', True) | n.requires_grad_(False) is n
+x.requires_grad_(np.True_) | x.view(3, 1).exp_() | x[0].fill_(3.0) | x[:1].mul_(2) | setattr(x, 'data', n)
+setattr(x, 'data', m) | x.maximum(1) | torch.Tensor.sum(5) | torch.Tensor.exp(5) | torch.Tensor.clone(5)
+torch.Tensor.mm(5, torch.ones(2, 2)) | torch.Tensor.abs(5) | torch.Tensor.prod(5) | torch.Tensor.squeeze(5)
+torch.Tensor.neg(5) | F.leaky_relu(x.detach().clone(), -0.5, True) | F.elu(x.detach().clone(), 1.0, True)
+F.elu(n.clone(), 1.0, True) | x.new([1, 2]) | x.new(2, 3).shape | x.new(torch.Size([2, 3])).shape | x.new((2, 3))
+x.new([[1, 2], [3, 4]]) | n.new([1.5, 2]) | x.double().new([1]) | x.new(x) | x.new(n) | x.new(x.double()) | n.new(x)
+x.new(3).shape | x.new([]) | x.new(0) | x.new(-1) | x.new(2, -1) | x.new(2.5) | x.new(None)
+x.new([1, 2], device='cpu') | x.new(2, 3, device='cpu').shape | x.new(size=(2,)).shape | x.new(data=[1])
+(x * x).new(2).requires_grad | x.new(x) is x | x.new(x).data_ptr() == x.data_ptr() | (x > 1).new([0, 2])
+(x > 1).new(2).dtype | x.new(device='cpu') | x.new(['a']) | x.new([[1], [1, 2]]) | x.new(range(3)) | x.new((1.5, 2))
+torch.func.vmap(lambda x: x.new([2.0]))(x)
+"""
+
+SURFACE = """
+x.to("cpu") | x.to(torch.device("cpu")) | x.to(n).dtype | x.to(y) is x | x.to("cpu") is x | x.to(torch.float64) is x
+x.to(torch.float64, copy=True) | x.to(dtype=torch.float32) | x.to(device="cpu") | x.to("cpu", torch.float32)
+x.to("cpu", torch.float32, True) | x.to("cpu", copy=True) | x.to(y, copy=True) | x.to()
+x.to(torch.float32, non_blocking=True) | x.to(torch.float32, True, True) | x.to("float") | x.to("cuda")
+n.to(torch.float32, copy=True) | n.to(torch.int64, copy=True) | x.to(copy=True) | x.type() | m.type() | x.type_as(n)
+x.type(torch.float32) | x.type("torch.FloatTensor") | x.type(torch.float64) is x | x.type_as(x.float()) | x.byte()
+x.cpu() is x | x.cuda() | x.type("float") | x.device | str(x.device) | x.device.type | x.device.index
+x.device == torch.device("cpu") | torch.device("cpu", 0) | torch.device("cuda") | torch.device("cpu:0")
+torch.device("nope") | torch.device(x.device) | {x.device: 1}[x.device] | torch.tensor([1.0], device="cpu")
+torch.zeros(2, device="cpu") | torch.zeros_like(x, device="cpu") | torch.ones(2, device=x.device, dtype=torch.float64)
+torch.arange(3, device="cpu") | torch.eye(2, device="cpu") | torch.full((2,), 1.0, device="cpu")
+torch.linspace(0, 1, 3, device="cpu") | x.new_zeros(2, device="cpu") | torch.as_tensor([1.0], device="cpu")
+torch.randint(0, 1, (2,), device="cpu") | torch.zeros(2, device="cuda") | x.new_full((2,), 3, device="cpu")
+x.new_tensor([1, 2], device="cpu") | x.is_cpu | x.is_cuda | x.get_device() | str(torch.device("cpu:0"))
+f"{torch.device('cpu', 0)}" | str(torch.device("cuda")) | str(torch.device("cuda", 1)) | A.flatten() | A.flatten(1)
+A.flatten(0, 1) | A.flatten(start_dim=1) | A.flatten(1, 0) | A.flatten(5) | s.flatten() | x.flatten() is x
+a.t().flatten() | a.expand(2, 2, 3).flatten() | torch.flatten(A, 1, 2) | e.flatten() | A.ravel()
+A.transpose(0, 1).ravel() | s.ravel() | x.ravel() is x | torch.ravel(a) | A.swapaxes(0, 1) | A.swapdims(0, 1)
+torch.swapaxes(A, 0, 1) | a.unflatten(1, (3, 1)) | x.unflatten(0, (1, -1)) | torch.unflatten(x, 0, (3, 1))
+x.unflatten(0, (2, 2)) | x.unflatten(0, ()) | x.expand_as(a) | x.reshape_as(a[:1]) | a.view(size=(6,)) | s.T
+torch.moveaxis(A, -1, 0) | A.moveaxis(0, 1) | A.movedim((0, 1), (1, 2)) | a.reshape(shape=(6,)) | x.broadcast_to((2, 3))
+torch.broadcast_to(x, (2, 3)) | A.mT | a.sum(axis=0) | a.sum(axis=(0, 1), keepdims=True) | a.mean(axis=1, keepdims=True)
+a.max(axis=1) | a.min(axis=1) | a.argmax(axis=1) | a.prod(axis=1) | a.cumsum(axis=0) | a.softmax(axis=1)
+a.logsumexp(axis=0) | a.std(axis=0) | a.var(axis=0) | a.amax(axis=0) | a.amin(axis=0, keepdims=True) | a.squeeze(axis=0)
+a.unsqueeze(axis=0) | a.sort(axis=0) | a.argsort(axis=0) | a.topk(1, axis=0) | a.gather(axis=0, index=j[None])
+a.index_select(axis=0, index=j) | a.unbind(axis=0) | a.chunk(2, axis=0) | a.select(axis=0, index=0)
+a.narrow(axis=0, start=0, length=1) | a.all(axis=0) | a.any(axis=0) | torch.cat([a, a], axis=1)
+torch.stack([a, a], axis=1) | torch.sum(a, axis=1) | torch.mean(a, axis=1) | torch.cat([e, x]) | torch.cat([x, e])
+torch.cat([e, a]) | torch.cat([a, e]) | torch.cat([a, e, a], 1) | torch.cat([e, e]) | torch.cat([e.long(), a.float()])
+torch.cat([e, a.float()]) | torch.cat([torch.zeros(0, 2), a]) | torch.cat([e, a], 1) | torch.cat([e, a], 2)
+torch.cat([x, s]) | torch.cat([a, x]) | torch.cat([a, a.t()]) | torch.concat([x, y]) | torch.stack([e, e])
+torch.concatenate([x, y], axis=0) | torch.stack([x, y], dim=-2) | torch.stack(x) | torch.hstack([x, y]) | x.nelement()
+x.ndimension() | x.itemsize | x.nbytes | x.is_complex() | n.is_signed() | m.is_signed() | x.stride(0) | a.stride(-1)
+x.is_same_size(y) | x.is_nonzero() | s.is_nonzero() | torch.is_nonzero(s) | x.retains_grad | x.round(decimals=0)
+x.round(decimals=-1) | n.round(decimals=0) | m % x | F.mse_loss(x, m) | F.mse_loss(m, m) | m.clamp(m, m)
+func.grad(lambda t: F.mse_loss(t, m))(x.detach()) | n.__setitem__(n, 2.0) | s.argmin(-2) | s.argmax(1) | s.argmax(-1)
+a[..., ...] | a[..., 0, ...] | m % z | x[True] | x[False] | x[0, True] | s[s > 0] | s[True] | x[torch.tensor(True)]
+s[True, 0] | (lambda b: (b.__setitem__(True, 7.0), b, b._version))(x * 1)
+(lambda b: (b.__setitem__(False, 9.0), b, b._version))(x * 1)
+(lambda b: (b.__setitem__(b > 0, 5.0), b, b._version))(s * 1)
+(lambda b: (b.__setitem__((..., ...), 2.0), b, b._version))(a * 1)
+(lambda b: (b.__setitem__(True, b), b, b._version))(y.detach().clone())
+(lambda b: (b.__setitem__(None, b), b, b._version))(m.clone()) | s.prod(-1) | s.prod(0, keepdim=True) | s.amax(0)
+s.std(0) | s.norm(dim=0) | torch.cat([h, a[:, :2]]) | torch.stack([h, a[:, :2]]) | torch.hstack([h, a[:, :2]])
+F.mse_loss(h, a[:, :2]) | torch.cat([h, i[:2].expand(2, 2)]) | torch.stack([h, i[:2].expand(2, 2)])
+torch.hstack([h, i[:2].expand(2, 2)]) | F.mse_loss(h, i[:2].expand(2, 2)) | x * x + x.exp() + x * 3 + x | repr(x)
+str(x) | f"{x}" | f"{s}"
+f"{s:.2f}" | f"{n[0]:d}" | "%s" % x | f"{x!r}" | repr(x * y) | repr(x[0]) | repr(x.exp()) | repr(a @ M) | repr(a.sum())
+repr(a.T) | repr(x.detach()) | repr(x > 0) | repr(n) | repr(x.float()) | repr(x.shape) | repr(x.dtype) | repr(a.max(0))
+repr(a.sort()) | repr(torch.Size([])) | repr(x.grad) | repr([x, s]) | repr({"x": x}) | repr(x.float().detach())
+repr((x * y).grad_fn.name()) | type(x * y).__name__ | type((x * y).grad_fn).__name__ | repr(torch.float64)
+str(torch.bool)
 """
 
 CREATED = """
@@ -1334,6 +1466,7 @@ n.CrossEntropyLoss()(x, c) | n.CrossEntropyLoss(torch.tensor([1.0, 3.0]))(x, c) 
 n.CrossEntropyLoss(label_smoothing=0.1, reduction="sum")(x, c) | n.CrossEntropyLoss(ignore_index=1)(x, c)
 n.NLLLoss()(x.log_softmax(1), c) | n.NLLLoss(reduce=False)(x, c) | n.MSELoss()(x, y[:1]) | n.CrossEntropyLoss()(x, x[0])
 n.CrossEntropyLoss(torch.ones(2)).state_dict() | n.CrossEntropyLoss().weight | n.MSELoss(size_average=True).reduction
+n.LSTM(2, 3, dropout=0.5).dropout
 """
 PAIRS = """
 F.margin_ranking_loss(x, y, s) | F.margin_ranking_loss(x, y, s, 0.5, reduction="sum")
@@ -1479,7 +1612,23 @@ a[z[:, None] > 0] | a[z > 0] | a[:, z > 0] | a[(z > 0)[:, None].expand(0, 3)] | 
 a[None, z > 0] | a.index_put((z > 0,), z) | a.index_put((z > 0,), z, accumulate=True) | (a * 1).__setitem__(z > 0, 2.0)
 (a * 1).__setitem__((0, z > 0), z) | z[z > 0] | z.index_put((z > 0,), z)
 """
+SHARED = """
+x.index_put_((i,), x) | x.index_put_((i,), x, accumulate=True) | (x.__setitem__(i, x), x) | c.scatter_add_(1, j, c)
+c.scatter_(1, j, c) | c.index_add_(0, j[0, :2], c) | c.index_add_(1, i, c.t().t()) | c.masked_fill_(c > 0, c[0, 0])
+c.copy_(c[0]) | c.scatter_add_(1, j, c[:, :1].expand(2, 3) * 1) | torch.ones(1).expand(2, 3).tril_()
+torch.ones(1).expand(2, 3).triu_() | torch.ones(1).expand(2, 3).neg_() | e.index_add_(-1, i, e)
+e.index_add_(0, none, e) | e.scatter_(0, rows, e) | e.scatter_add_(0, rows, e) | n[::2].index_add_(0, i[1:], n[::2])
+F.linear(x, x, d) | F.linear(A, M, A.double()) | F.linear(A, M, d) | F.linear(n, n, torch.tensor(1.0))
+F.linear(A, M, torch.tensor(1.0))._version | F.linear(A, M, torch.ones(5))
+"""
+HOLLOW = """
+e.roll(1, 1) | e.roll((1, 2), (0, 3)) | e.roll(1, -3) | torch.cat([e, e], 1) | torch.cat([e], 5) | torch.cat([e, e], -2)
+torch.cat([e, torch.ones(2)], 1) | torch.cat([e, torch.ones(2, 2)], 1) | F.embedding(i, E) | F.embedding(i[:0], E)
+F.embedding(i[0], E) | F.embedding(i, E.T) | F.embedding(i[:0], E.T)
+"""
 MODULES = """
+n.Parameter([1.0]) | n.Parameter(t.tensor([1])) | n.Parameter(t.ones(1), 3) | n.Parameter(t.tensor([1]), False)
+b.register_parameter("a", m.weight * 2)
 setattr(m, "weight", torch.ones(1)) | setattr(m, "weight", 3) | setattr(m, "weight", n.ReLU()) | setattr(s, "0", 3)
 setattr(s, "0", torch.ones(1)) | setattr(b, "x", 3) | setattr(b, "x", n.ReLU) | m.register_parameter("a.b", None)
 m.register_parameter("", None) | m.register_parameter(3, None) | m.register_parameter("forward", None)
@@ -1702,6 +1851,14 @@ np.array([True, False, True]) | np.array([[0, 2], [1, 1]]) | [np.int64(1), np.in
 array.array('i', [0, 1]) | collections.deque([0, 1]) | Pair() | One() | (slice(One(), None), One()) | [One(), One()]
 slice(None, None, 0) | slice(None, None, -1) | slice([0, 1], None) | [2**70] | 2**70 | ([0, 1], []) | ([], [])
 """
+# What PyTorch answers with a list of signatures.
+SIGNATURES = """
+a.sum('a') | a.sum(1.5) | a.sum(a) | a.mean('a') | a.mean(1.5) | a.mean(a) | a.max('a') | a.max(1.5) | a.sort('a')
+a.sort(1.5) | a.sort(a) | a.squeeze('a') | a.squeeze(1.5) | a.squeeze(a) | a.std('a') | a.std(1.5) | a.std(a) | a.all(a)
+a.all('a') | a.all(1.5) | a.masked_fill(a > 0, 'a') | a.scatter(0, i[None], 'a') | torch.where(True, x, x)
+torch.where(m, x) | torch.where(m, 'a', x) | torch.clamp(x, 'a') | torch.clamp(x, x, 1) | torch.clamp(x, 0, x)
+torch.pow(x, 'a') | torch.pow(2, 3) | torch.sum(x, keepdim=True) | torch.mean(x, keepdim=True)
+"""
 # Functions of one tensor refuse what is none.
 ONE_TENSOR = """
 acos acosh argsort asin asinh atan atanh cos cosh deg2rad erf erfc exp2 expm1 isfinite isinf log log10 log1p log2
@@ -1725,7 +1882,8 @@ def of(world: World, *tables: str) -> list[Expression]:
     return found
 
 
-BASIC = [ARITHMETIC, FURTHER, NETWORKS, ADDED, ANSWERS, REFUSED, CREATED, LAYOUTS, CORNERS, INDICES, OTHER_NODES]
+BASIC = [ARITHMETIC, FURTHER, NETWORKS, ADDED, ANSWERS, REFUSED, SURFACE, CREATED, LAYOUTS, CORNERS, INDICES]
+BASIC.append(OTHER_NODES)
 OTHERS = {single: SINGLE, plain: PLAIN, windows: WINDOWS, borders: BORDERS, sizes: SIZES, pieces: PIECES, grids: GRIDS}
 OTHERS |= {likely: LIKELY, targets: TARGETS, classes: CLASSES, pairs: PAIRS, images: IMAGES, edges: EDGES}
 OTHERS |= {
@@ -1736,6 +1894,8 @@ OTHERS |= {
     modules: MODULES,
     empty: EMPTY,
     frozen: FROZEN,
+    shared: SHARED,
+    hollow: HOLLOW,
 }
 OTHERS |= {layers: LAYERS, shaped: SHAPED, rows: ROWS, attention: ATTENTION, decoders: DECODERS, batches: BATCHES}
 OTHERS[sequences] = "\n".join(f"M[{index}] | put(M, ({index}), s)" for index in entries(SEQUENCES))
@@ -1750,6 +1910,10 @@ FIRST = (attention, decoders)  # PyTorch has no second derivatives of attention
 # What is not asked of these, as DIFFERENCES.md has it; where not all derivatives are the same, values and slopes are.
 APART = {
     "derivatives": """
+torch.cat([e, e], 1) | torch.cat([e], 5) | torch.cat([e, e], -2) | torch.cat([e, torch.ones(2, 2)], 1)
+F.embedding(i[:0], E) | F.embedding(i[:0], E.T)
+torch.cat([e, x]) | torch.cat([x, e]) | torch.cat([e, a]) | torch.cat([a, e]) | torch.cat([a, e, a], 1)
+torch.cat([e, e]) | torch.cat([e, a.float()]) | torch.cat([e, a], 1)
 torch.renorm(a, 1, 0, 2) | torch.renorm(a, 2, 1, 0.5) | a.renorm(3, -1, 1) | torch.renorm(A, 1e9, 1, 1.5)
 (a * 1).renorm_(2, 0, 1) | x.expand(2, 3).as_strided((2, 3), (0, 1)) | torch.copysign(z, -1)
 torch.threshold(x, 0, 1) | torch.threshold_(x * 1, 0, 1) | torch.rrelu(x) | torch.rrelu_(x * 1) | torch.hardshrink(x)
@@ -1788,6 +1952,7 @@ F.rrelu_(x * 1) | F.max_pool2d(A[None][:0], 2) | f.div(g, rounding_mode='floor')
 torch.cdist(a, M[:, :3]) | torch.cdist(A, A + 1, 1.0)
 """,
     "tangents": """
+F.mse_loss(x, m) | F.mse_loss(h, a[:, :2]) | F.mse_loss(h, i[:2].expand(2, 2))
 x.expand(2, 3).as_strided((2, 3), (0, 1))
 e.logsumexp(0) | F.silu(a) | F.silu(s) | F.silu(x.clone(), inplace=True) | F.mse_loss(x, y) | F.mse_loss(a, x)
 F.mse_loss(x, n) | F.mse_loss(s, s.detach()) | torch.rrelu_(x * 1) | F.rrelu_(x * 1) | torch.nan_to_num(x / z)

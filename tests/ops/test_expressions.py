@@ -14,6 +14,7 @@ from expressions import (
     FURTHER,
     LAYOUTS,
     PRINTED,
+    SIGNATURES,
     Expression,
     World,
     basic,
@@ -221,6 +222,11 @@ WIDE = re.compile(r"grad\(|index_add|double|float64|_saved")
 @pytest.mark.parametrize("text", [text for text in entries(FURTHER) if not WIDE.search(text)][::3])
 def test_narrow_floats_stay_narrow(text: str, kind: str) -> None:
     compare(narrow, text, kind)
+
+
+@pytest.mark.parametrize("text", of(basic, SIGNATURES))
+def test_a_refusal_of_another_wording(torch: Any, text: Expression) -> Any:
+    return raised(eval, text, basic(torch))[0]
 
 
 def test_a_grid_whose_order_is_not_said_warns() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from expressions import distinct
 from module_samples import filled
-from oracle import chain, entries, warned
+from oracle import chain, entries
 
 import workbench as w
 from workbench.autograd.scopes import scope_of
@@ -86,10 +86,6 @@ def test_what_is_held_is_trained(torch):
     optimizer.step()
     del held["b"]
     return [(name, p, p.grad) for name, p in held.named_parameters()], list(held.state_dict())
-
-
-def test_dropout_after_the_last_layer_is_none(torch):
-    return warned(lambda: torch.nn.LSTM(2, 3, dropout=0.5))
 
 
 def test_the_nodes_of_a_layer_lie_in_its_scope() -> None:

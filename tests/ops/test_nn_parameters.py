@@ -34,15 +34,6 @@ def test_a_parameter_requires_grad_whatever_the_mode(torch):
     return p, q.is_inference(), q.requires_grad, isinstance(q, torch.nn.Parameter), made.is_leaf, made.grad_fn
 
 
-def test_what_is_no_parameter(torch):
-    return [
-        raised(torch.nn.Parameter, [1.0]),
-        raised(torch.nn.Parameter, torch.tensor([1])),
-        raised(torch.nn.Parameter, torch.ones(1), 3),
-        torch.nn.Parameter(torch.tensor([1]), False),
-    ]
-
-
 def test_data_of_a_parameter_is_written_unseen(torch):
     layer = linear(torch, 2, 1)
     out = layer(batch(torch)).sum()

@@ -465,9 +465,10 @@ def _no_dim(given: Any, must_be: str = "int") -> str:
     while frame is not None and not errors.is_users(frame):
         code = frame.f_code
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        held = next((i for i, name in enumerate(names) if frame.f_locals.get(name) is given), None)
-        if held is not None:
-            function, argument, position = code.co_qualname.rpartition(".")[2], names[held], held
+        held = [i for i, name in enumerate(names) if frame.f_locals.get(name) is given]
+        if held:
+            place = held[1] if len(held) > 1 and held[0] == 0 else held[0]  # of a tensor that is its own dimension
+            function, argument, position = code.co_qualname.rpartition(".")[2], names[place], place
         frame = frame.f_back
     many = isinstance(given, (tuple, list)) and must_be != "int"
     at = next((i for i, n in enumerate(given) if not is_int(n)), 0) if many else 0
