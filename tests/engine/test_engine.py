@@ -112,14 +112,6 @@ def test_grad_runs_only_what_leads_to_the_inputs(torch: Any) -> None:
     return first, grads, torch.autograd.grad(out, [x, middle]), ran, x.grad
 
 
-def test_backward_adds_to_what_is_there(torch: Any) -> None:
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
-    (x * 3).sum().backward()
-    first, version = x.grad, x.grad._version
-    x.exp().sum().backward()
-    return x.grad is first, version, x.grad._version, x.grad, (x * 2).sum().backward(), x.grad
-
-
 def test_a_gradient_owns_its_memory(torch: Any) -> None:
     x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
     seed = torch.tensor([1.0, 2.0])
