@@ -1,8 +1,8 @@
-"""The backward as an object: which node may run next, and the gradients waiting for the others.
+"""The backward pass as an object: which node may run next, and the gradients waiting for the others.
 
-A node is ready when every use of its outputs has delivered; among the ready the one created last runs first, and a
-leaf's accumulation before all others. `run(1)` is one step; `run()` is a whole backward. There is no recursion, so a
-chain may be as long as memory allows.
+A node is ready when every use of its outputs has delivered its gradient. Among ready nodes, the one created last runs
+first, and a leaf's accumulation before all others. `run(1)` is one step; `run()` is a whole backward pass. There is no
+recursion, so a chain may be as long as memory allows.
 """
 
 from __future__ import annotations

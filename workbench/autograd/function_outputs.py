@@ -121,7 +121,7 @@ def _heed_marks(dirty: tuple[Any, ...], plain: tuple[Any, ...], outputs: tuple[A
 
 
 def emit_created(ctx: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], recorded: bool) -> None:
-    """Tell listeners of a node, or that there is none, and of what forward wrote, which no operation may have told."""
+    """Report a node to listeners, or that there is none, and any write in forward that no operation has reported."""
     event = ("created", ctx) if recorded else ("unrecorded", ctx._forward_cls.__name__)
     events.emit((*event, args, tuple([o for o in outputs if isinstance(o, Tensor)])))
     for t in ctx.dirty_tensors or ():

@@ -1,10 +1,10 @@
-"""Functions where something transforms them: one node at each level, tangents through `jvp`, batches through `vmap`.
+"""Functions inside transforms: one node at each level, tangents through `jvp`, batches through `vmap`.
 
-At every level that differentiates, a Function has a node of its own: its forward runs one level below, in the end on
+At every level that differentiates, a Function has a separate node: its forward runs one level below, in the end on
 ordinary tensors, and setup_context prepares the `ctx` of each level (torch._functorch.autograd_function).
 
-At a level that batches, the user's own rule runs, or one generated from the methods: a Function of its own, one level
-below, whose methods run the user's under vmap.
+At a level that batches, the user's own rule runs, or one generated from the methods: another Function one level below,
+whose methods run the user's methods under vmap.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Levels: each function transform that is running (`grad`, `jvp`, `vmap`) is one, the innermost on top.
+"""Levels: each running function transform (`grad`, `jvp`, `vmap`) is one, the innermost on top.
 
-A tensor that a transform looks into is lifted: it stands for a tensor of the levels below, its value. An operation is
-interpreted at the highest level among its operands, on their values, one level below; what comes out is lifted again.
-So a transform knows its own level alone, and transforms nest freely (JAX's autodidax explains the idea).
+A tensor inside a transform is lifted: it represents a tensor of the levels below, its value. An operation is
+interpreted at the highest level among its operands, on their values, one level below; its results are lifted again. So
+a transform only knows its own level, and transforms nest freely (JAX's autodidax explains the idea).
 """
 
 from __future__ import annotations

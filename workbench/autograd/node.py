@@ -1,9 +1,8 @@
 """Nodes: what the graph is made of, and where a leaf's gradient arrives.
 
-Every node has a sequence number, an edge for each tensor it came from, and one method for each of the two worlds:
-`vjp` takes and gives plain arrays (no graph wanted), `vjp_tensors` takes and gives tensors (create_graph=True). Where
-only some leaves are asked for, both are given the nodes that lead to them, and a built-in operation computes only the
-gradients that go to one of these.
+Every node has a sequence number, an edge for each tensor it came from, and two methods: `vjp` takes and returns plain
+arrays (without a graph), `vjp_tensors` takes and returns tensors (create_graph=True). If only some leaves are wanted,
+both receive the nodes that lead to them, and a built-in operation only computes the gradients that go to these nodes.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
-"""What is switched on, and for whom: the few flags that every operation looks at.
+"""What is switched on, and for whom: the few flags that every operation reads.
 
-The compiled function of an op asks two questions only: is anything unusual going on (`unusual`: a level, saved-tensor
-hooks, anomaly mode, in any thread), and has any thread switched gradients off (`off` is empty when none has, so the
-thread's own flag need not be read). Both may answer yes needlessly, never no wrongly.
+The compiled function of an op checks only two things: whether anything unusual is going on (`unusual`: a level,
+saved-tensor hooks, anomaly mode, in any thread), and whether any thread has switched gradients off (`off` is empty if
+none has, so the thread's own flag needn't be read). Both may needlessly say yes, but never wrongly no.
 
-Ctrl-C can come where a function begins and after every call of one that is not written in Python. So what is switched
-on is restored by assignments alone, in a `finally` or at the very beginning of an `__exit__`: no function does it for
-them all. Threads take turns at the same points, and need no lock for such assignments either.
+Ctrl-C can arrive where a function begins and after every call of one that isn't written in Python. So flags are only
+restored by assignments, in a `finally` or at the very beginning of an `__exit__`: no shared function does it. Threads
+switch at the same points, so such assignments need no lock either.
 
 NumPy's settings for division by zero are the user's: a logarithm of zero inside the engine neither warns nor raises,
-one in the user's code does what they asked NumPy for. NumPy keeps these settings in a context variable, so the engine
-computes in a context of its own (`compute`, `quietly`), which costs a tenth of changing the settings and back.
+one in user code follows the user's settings. NumPy keeps these settings in a context variable, so the engine computes
+in its own context (`compute`, `quietly`), which costs a tenth of changing the settings and back.
 """
 
 from __future__ import annotations
@@ -88,9 +88,9 @@ BUSY = "cannot enter context"  # how that error begins
 
 
 def quietly(kernel: Callable[..., Any], *args: Any) -> Any:
-    """Call what computes with NumPy, whoever else is doing so; it must not call the user's code.
+    """Call a function that computes with NumPy, without NumPy's warnings; it must not call user code.
 
-    Context variables of the user's have their defaults there.
+    The user's context variables have their defaults there.
     """
     return silent().run(kernel, *args)
 

@@ -1,8 +1,8 @@
 """Views and writes: how a write through one tensor reaches the history of all that share its memory.
 
-A view is known by its base and by its geometry, which is how NumPy sees it inside the base's memory. A recorded write
-through a view gives the *base* a new history, the node `CopySlices`; every view of it, the written one included, makes
-its own `grad_fn` again from the base when it is next asked for.
+A view is defined by its base and its geometry, which is how NumPy sees it inside the base's memory. A recorded write
+through a view gives the *base* a new history, the node `CopySlices`; every view of it, including the written one,
+rebuilds its `grad_fn` from the base on the next access.
 """
 
 from __future__ import annotations

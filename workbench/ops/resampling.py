@@ -1,7 +1,7 @@
 """Means over windows and interpolation: sequences, images and volumes in other sizes.
 
-Each is linear and works along one dimension after the other. What it does along one is a table: of which elements each
-new element is made, with which weights. The table read the other way round gives the gradient.
+Each is linear and works along one dimension after the other. Along one dimension it is a table: which elements, with
+which weights, make each new element. Reading the table in the other direction gives the gradient.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ _TABLE = '<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="0">'
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A standing box with the saved tensors hanging on it and its tangents beside it: one node to Graphviz."""
+    """A box with the saved tensors attached to it and its tangents next to it: one node for Graphviz."""
 
     width: float
     height: float

@@ -1,4 +1,4 @@
-"""A chart: its boxes stand where they say, and where rows are closed those below move up."""
+"""A chart: its boxes have given places; where rows are closed, those below move up."""
 
 from __future__ import annotations
 

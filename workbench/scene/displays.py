@@ -1,6 +1,6 @@
-"""Who shows a thing in a notebook: `displays[its class]` makes what shows it.
+"""How a notebook shows a thing: `displays[its class]` creates what shows it.
 
-Who asks lies below who shows, so that is loaded by its name.
+The caller is in a lower layer than the function that shows, so that is loaded by its name.
 """
 
 from __future__ import annotations

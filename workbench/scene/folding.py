@@ -1,6 +1,6 @@
-"""What is seen of a picture while some of its groups are closed, and how one arrow tells of several.
+"""What is visible of a picture while some of its groups are closed, and how one arrow represents several.
 
-The rules of that are data, in `static/folding.json`, which the page reads as well: see `fold.js`.
+The rules are data, in `static/folding.json`, which the page reads too: see `fold.js`.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ _MOVED = ("flowing", "done")
 
 
 class Folding:
-    """What is seen of a scene while of its groups only the `opened` are open.
+    """What is visible of a scene while only the `opened` groups are open.
 
-    One arrow stands for all that lead from one box to another, whatever in closed groups they lead between; it has the
-    id of the first of them. `members` has them all, and those from boxes in a group that refer to what it leads from.
+    One arrow represents all those from one box to another, whatever they connect inside closed groups; it has the id of
+    the first of them. `members` has them all, and those from boxes in a group that refer to its source.
     """
 
     def __init__(self, scene: Scene, opened: Collection[str]) -> None:

@@ -1,8 +1,8 @@
-"""The faces that are drawn: SVG, and the PNG, PDF, GIF and MP4 that matplotlib makes of the same shapes.
+"""The drawn formats: SVG, and the PNG, PDF, GIF and MP4 that matplotlib makes of the same shapes.
 
 `drawn` makes the shapes of a picture: boxes and arrows as rectangles, paths and texts with the stylesheet's classes. As
 SVG they are one self-contained image that any browser, notebook or drawing program shows; matplotlib draws them with
-the fonts it brings, so they are equal on every machine. A film has every step as a picture with its caption, on a
+its own fonts, so they are equal on every machine. An animation has every step as a picture with its caption, on a
 canvas of one size.
 """
 
@@ -90,7 +90,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class ShapeGroup:
-    """The shapes of one box or arrow, in drawing order, with the words for who cannot see them."""
+    """The shapes of one box or arrow, in drawing order, with their text for screen readers."""
 
     classes: str
     alt: str
@@ -99,7 +99,7 @@ class ShapeGroup:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """What a picture stands on: its left edge, its size, and the lines of the legend at its foot."""
+    """The background of a picture: its left edge, its size, and the lines of the legend at its foot."""
 
     left: float
     width: float

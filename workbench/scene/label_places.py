@@ -1,4 +1,4 @@
-"""Where labels stand: each beside its arrow, on nothing else; arrows make room for those that have none."""
+"""Where labels go: each next to its arrow, on nothing else; arrows make room for labels that have none."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SHARPEST = 0.8  # radians
 
 @dataclass(frozen=True, slots=True)
 class Tags:
-    """Where labels stand, which of them at the left of their arrows, and how much of arrows leads through which."""
+    """The places of labels, which of them are on the left of their arrows, and how much of arrows crosses which."""
 
     near: dict[str, Rectangle]
     leftward: set[str]
@@ -36,10 +36,10 @@ class Tags:
 
 
 class LabelPlaces:
-    """Places for labels at their arrows' ways, from the room that was kept for each; some ways change for it.
+    """Places for labels at their arrows' routes, from the room that was reserved for each; some routes change for it.
 
-    `ends` are the boxes of each arrow, `standing` what no label may stand on, and `twins` has the other of two arrows
-    that join the same boxes. The best places so far are `tags`, the ways `paths`.
+    `ends` are the boxes of each arrow, `standing` the obstacles for labels, and `twins` has the other of two arrows
+    that join the same boxes. The best places so far are `tags`, the routes `paths`.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""The texts of boxes and arrows: how much room they take, cut to fit, and in words for who cannot see the picture.
+"""The texts of boxes and arrows: how much room they take, cut to fit, and in words for screen readers.
 
-The room of text follows a metric of our own: a layout must not depend on a machine's fonts. A box holds its text at
-every step, and its plot: nothing may jump while playing.
+The room of a text follows our own metric, because a layout must not depend on a machine's fonts. A box holds its text
+at every step, and its plot: nothing may jump while playing.
 """
 
 from __future__ import annotations

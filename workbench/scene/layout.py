@@ -1,9 +1,9 @@
-"""Where everything stands: the parts of a picture, which lie in each other, and what stands around them.
+"""The places of everything: the parts of a picture, which are nested, and what is around them.
 
-The phases: what lies in what (`regions.py`), a node with its saved tensors as one block (`blocks.py`), the question to
-Graphviz for each part (`dot.py`, and of many arrows those that count: `rows.py`), its answer (`engines.py`), read back
-(`reading.py`) with the ways of arrows (`routes.py`, `obstacles.py`, `curves.py`) and labels (`label_places.py`). All
-sizes are ours, so a layout is the same on every machine.
+The phases: nesting (`regions.py`), a node with its saved tensors as one block (`blocks.py`), the question to Graphviz
+for each part (`dot.py`, with only the arrows that count if there are many: `rows.py`), its answer (`engines.py`), read
+back (`reading.py`) with the routes of arrows (`routes.py`, `obstacles.py`, `curves.py`) and labels (`label_places.py`).
+All sizes are ours, so a layout is the same on every machine.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _STRIP_TOP = 12.0  # px above the strip of levels
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where everything stands, in px; y grows downwards."""
+    """All places, in px; y grows downwards."""
 
     width: float
     height: float

@@ -68,8 +68,8 @@ class Detail:
 class Plot:
     """A function's curve, and its tangent at one point; points are (x, y) from 0 to 1, y growing upwards.
 
-    The curve is in several runs where the function has no finite value between them. `ends` are the numbers that stand
-    at the left, the right, the lower and the upper end.
+    The curve is in several runs if the function has no finite value between them. `ends` are the numbers at the left,
+    the right, the lower and the upper end.
     """
 
     runs: tuple[tuple[tuple[float, float], ...], ...]

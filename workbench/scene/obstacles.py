@@ -1,6 +1,6 @@
-"""Ports and lanes: the simplest way of each arrow around what stands between its ends, and apart from others there.
+"""Ports and lanes: each arrow's simplest route around the obstacles between its ends, apart from other arrows there.
 
-A way is found as a line that is drawn taut around boxes, from corner to corner, and then made a smooth curve.
+A route is found as a line that is pulled tight around boxes, from corner to corner, and then made a smooth curve.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _DETOUR = 48  # px: a way past a label that is so much longer sideways is a deto
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A point of an arrow's way, and the corner there: of which obstacle, at its right (1), above it (-1) or below."""
+    """A point of an arrow's route, and the corner there: of which obstacle, right of it (1), above (-1) or below."""
 
     at: Point
     box: int = -1

@@ -1,8 +1,8 @@
-"""Regions: what lies in each group of a picture, and the pieces of arrows' ways there.
+"""Regions: the contents of each group of a picture, and the pieces of arrows' routes there.
 
-What lies in a group or region is laid out by itself, and is then one box of that size among what stands around it: so
-one large layout is many small ones. The way of an arrow is made of pieces, one for each part that it leads through. It
-enters a region from above by a port of its value, and leaves it below.
+The contents of a group or region are laid out on their own, and are then one box of that size among their surroundings:
+one large layout becomes many small ones. An arrow's route consists of pieces, one for each part that it crosses. It
+enters a region from above by its value's port, and leaves it below.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .rows import depths
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """A piece of arrows' ways in one part of the picture: from a box, or the port of a value (None), to another."""
+    """A piece of arrows' routes in one part of the picture: from a box, or the port of a value (None), to another."""
 
     start: str | None
     end: str | None
@@ -34,7 +34,7 @@ class Wire:
 
 @dataclass(frozen=True, slots=True)
 class RegionOutline:
-    """What a part of the picture that lies in another is to that: its size, and where values enter and leave."""
+    """What a nested part of the picture is to the part around it: its size, and where values enter and leave."""
 
     width: float
     height: float

@@ -1,4 +1,4 @@
-"""Dotted lines that join what is the same memory: of some curves each takes that which hides the least."""
+"""Dotted lines that join boxes with the same memory: of several curves, each takes the one that hides the least."""
 
 from __future__ import annotations
 

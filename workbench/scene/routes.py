@@ -1,6 +1,6 @@
-"""The ways of arrows between rectangles: the simplest curve that has room, around what is in its way, apart at boxes.
+"""The routes of arrows between rectangles: the simplest curve with room, around obstacles, apart at boxes.
 
-Where there are too many arrows for that, they take Graphviz's splines, led up to the boxes.
+If there are too many arrows for that, they take Graphviz's splines, extended to the boxes.
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ _ENDS = (400, 200, 100, 50, 25, 12, 6, 3)
 class Plan:
     """What is kept of a picture.
 
-    `details` of at most so many characters (0: none), groups that open down to this `depth`, and so many `steps` at
-    each end and around where a player opens, without the boxes that only come in between, or are gone when it opens.
+    `details` with at most this many characters (0: none), groups open down to this `depth`, and this many `steps` at
+    each end and around where a player opens, without the boxes that only occur in between, or are gone when it opens.
     """
 
     details: float = inf
@@ -76,7 +76,7 @@ def cut(board: Storyboard, plan: Plan) -> Storyboard:
 
 
 class _Cutting:
-    """What goes, and where the steps that stay have come to."""
+    """What is removed, and the new numbers of the remaining steps."""
 
     def __init__(self, board: Storyboard, plan: Plan) -> None:
         self._lost = {id for id, depth in _depths(board).items() if depth > plan.depth}

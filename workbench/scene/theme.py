@@ -1,6 +1,6 @@
-"""Themes: which colour each role of a picture has, and the stylesheet made of them.
+"""Themes: the color of each role in a picture, and the stylesheet made of them.
 
-`Stylesheet` reads it in Python, for faces that have no browser to apply it.
+`Stylesheet` reads it in Python, for formats without a browser to apply it.
 """
 
 from __future__ import annotations
@@ -291,11 +291,11 @@ FONT = "ui-monospace, SFMono-Regular, Menlo, 'DejaVu Sans Mono', 'Liberation Mon
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """A colour for every role, by the role's name (a CSS custom property without its `--wb-`).
+    """A color for every role, by the role's name (a CSS custom property without its `--wb-`).
 
-    A picture is drawn `scale` times as large as it is laid out, which makes its smallest text 12 px times that. `minus`
-    are the dashes around a number below zero, where no hue tells it from one above. `scheme` is what the browser draws
-    itself in: scroll bars, and what a reader types into.
+    A picture is drawn `scale` times as large as its layout, which makes its smallest text 12 px times that. `minus` are
+    the dashes around a negative number, if no hue distinguishes it from a positive one. `scheme` is for what the
+    browser draws itself: scroll bars, and input fields.
     """
 
     name: str

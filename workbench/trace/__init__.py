@@ -1,1 +1,1 @@
-"""What the engine said, kept: a recorder hears events, they are read as records and replayed as frames."""
+"""A recording of the engine: a recorder stores its events, which are read as records and replayed as frames."""

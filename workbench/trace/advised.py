@@ -1,4 +1,4 @@
-"""Which advice fits an error: by its words, else by what a function of the user's was called for, or who refused."""
+"""Which advice fits an error: by its message, else by what a user function was called for, or by what refused."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ Contents = Annotated[tuple[Variable, ...] | None, by(_variables)]
 
 
 class Inside(Record):
-    """An event that only the card of a Function tells."""
+    """An event that only the card of a Function shows."""
 
     __slots__ = ()
 
@@ -237,7 +237,7 @@ def above(events: Iterable[Record]) -> dict[str, str]:
 @kind_of_event
 @dataclass(frozen=True, slots=True)
 class OperationsUnseen(Building):
-    """Inside of a function transform so many operations ran of which its engine shows nothing."""
+    """This many operations ran inside a function transform whose engine shows nothing of them."""
 
     transform: str
     count: int

@@ -1,4 +1,4 @@
-"""A recording of which about the last so many events are kept, in chapters that can go one by one."""
+"""A recording that keeps about the last N events, in chapters that can be dropped one by one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _AFTER = (TensorWritten, GradChanged, NodesGone, TensorsFound)
 
 
 def check_last(last: Any) -> None:
-    """Refuse what is no number of events to keep."""
+    """Raise an error for an invalid number of events to keep."""
     if last is None:
         return
     if not isinstance(last, int) or isinstance(last, bool):
@@ -40,7 +40,7 @@ def check_last(last: Any) -> None:
 
 @dataclass(slots=True)
 class Chapter:
-    """A part of a recording that speaks of nothing but what it has told of itself: those before it may go."""
+    """A part of a recording that only refers to its own records, so that earlier parts may be dropped."""
 
     begin: int  # its first raw tuple
     serial: int  # numbers below were given before it

@@ -1,4 +1,4 @@
-"""Stretches of traces side by side: the rounds of a training loop told in the places of one, and two whole traces."""
+"""Stretches of traces side by side: the iterations of a training loop in the places of one, and two whole traces."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ _LENIENT = 4  # one in so many rounds may have no backward: a batch was left out
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """A stretch of a trace, by the counts of events where it begins and ends; what lies beside the loop has number 0.
+    """A stretch of a trace, by the counts of events where it begins and ends; stretches outside the loop have number 0.
 
-    Of a round in the loop `depth` is how many parts of the program lie around what was made in it. Where loops around
-    that have several rounds, `around` says which, as "epoch 2", and `turn` is the number in the inner loop alone.
+    For an iteration of the loop, `depth` is the number of parts of the program around what was made in it. If outer
+    loops have several iterations, `around` says which, as "epoch 2", and `turn` is the number in the inner loop only.
     """
 
     number: int
@@ -62,7 +62,7 @@ class Round:
 
 @dataclass(slots=True)
 class _Run:
-    """Nodes and backwards in succession that are in one round (None: in none), from the first event to the last."""
+    """Consecutive nodes and backward passes in one iteration (None: in none), from the first event to the last."""
 
     key: int | None
     first: int
@@ -301,10 +301,10 @@ class _Spot:
 
 
 class Aligner:
-    """Gives the nodes and tensors of one stretch after the other the ids of those whose places they take.
+    """Give the nodes and tensors of successive stretches the ids of those whose places they take.
 
-    The same node of each round of a loop has the same id. Each stretch stands for itself: it begins with what was there
-    before, as it was then, and no node of another round is in it.
+    The same node of each iteration of a loop has the same id. Each stretch is separate: it begins with what existed
+    before, in its state then, and contains no node of another iteration.
     """
 
     def __init__(self) -> None:

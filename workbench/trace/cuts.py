@@ -1,4 +1,4 @@
-"""Where the way of a gradient ends although the data go on: what a recorder knows of tensors behind such a place."""
+"""Where a gradient path ends although the data continue: what a recorder knows of tensors beyond such a place."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def instead(word: str) -> str:
 
 
 def switched_off() -> str:
-    """Who has switched gradients off where a result makes no node: the user's `no_grad`, or a library's function."""
+    """Return what switched gradients off for a result without a node: the user's `no_grad`, or a library's function."""
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     within = True  # of a library
     while frame is not None:
@@ -85,7 +85,7 @@ class Way(NamedTuple):
 
 
 class RawCut(NamedTuple):
-    """The last place that a gradient would have reached, the word for what ends its way, and the line."""
+    """The last place that a gradient would have reached, the word for what ends its path, and the line."""
 
     way: Way
     word: str
@@ -95,7 +95,7 @@ class RawCut(NamedTuple):
 
 
 class Cuts:
-    """Of tensors that take no gradient, and were computed from one that does, where that way was cut."""
+    """Where tensors that take no gradient, computed from one that does, were cut off."""
 
     def __init__(self) -> None:
         self.known: dict[int, RawCut] = {}

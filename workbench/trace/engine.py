@@ -1,4 +1,4 @@
-"""What a describer asks of an engine. Whoever answers these questions for an engine has it recorded and drawn."""
+"""What a describer asks of an engine. An engine with answers to these questions can be recorded and drawn."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The facts records are made of: what was seen of a tensor, an edge, a saved tensor, a line of code.
+"""The facts that records consist of: a tensor, an edge, a saved tensor, a line of code as they were seen.
 
-Every field is JSON's own (ids, names, numbers, nested facts), so that a record outlives the engine and the
-process. Ids count in order of arrival: nodes `n1`, tensors `t1`, backward tasks `b1`, levels `l1`, operations without
-a node `o1`, checkpoints `k1`, storages `s1`. A leaf's id stands for its AccumulateGrad node too.
+Every field has a type of JSON (ids, names, numbers, nested facts), so that a record outlives the engine and the
+process. Ids count in order of arrival: nodes `n1`, tensors `t1`, backward tasks `b1`, levels `l1`, operations without a
+node `o1`, checkpoints `k1`, storages `s1`. A leaf's id also refers to its AccumulateGrad node.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ PartKind = Literal["scope", "loop", "round", "call", "expression"]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the program's run: a scope, a loop, one round of it, a call of a function, one computed expression.
+    """A part of the program's run: a scope, a loop, one iteration of it, a function call, one computed expression.
 
-    Each has a `key` of its own: a module that is called twice has two parts. `number` is a round's, or that of the
-    statement which calls a module or a function, or computes an expression: the same in all its parts. Of a statement
-    of several lines an expression and a call have the text as `variable`. A module that has no name but its class's has
-    a `variable`, as the call tells it: `D` of `D(x)`. `module` is a module's class, and `settings` its numbers:
-    "stride 2, padding 1".
+    Each has its own `key`: a module that is called twice has two parts. `number` is an iteration's, or that of the
+    statement which calls a module or a function, or computes an expression: the same in all its parts. For a statement
+    of several lines, an expression and a call have the text as `variable`. A module whose only name is its class's has
+    a `variable` from the call: `D` of `D(x)`. `module` is a module's class, and `settings` its numbers: "stride 2,
+    padding 1".
     """
 
     kind: PartKind
@@ -49,10 +49,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Where the way of a gradient ends: at an output of a node, or at a leaf (None: at one the trace does not know).
+    """Where a gradient path ends: at an output of a node, or at a leaf (None: at one the trace doesn't know).
 
-    The `word` is what ends it: `detach`, `data`, `no_grad`, or the dtype of what has no gradient, which an `operation`
-    gave. The ways of `others` end there, too.
+    The `word` is what ends it: `detach`, `data`, `no_grad`, or the dtype of a result without a gradient, which an
+    `operation` gave. The paths of `others` end there too.
     """
 
     node: str | None
@@ -100,9 +100,9 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """What an operation was called with: a tensor, or the text of anything else.
+    """An argument of an operation: a tensor, or the text of anything else.
 
-    The text of a tensor that is one of several in brackets has what stands around it there: `({}`, `{})`.
+    The text of a tensor that is one of several in brackets is the text around it there: `({}`, `{})`.
     """
 
     tensor: str | None
@@ -111,7 +111,7 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """How a hook changed what is kept: the hook, where it is defined, what it returned and in place of which tensor."""
+    """How a hook changed what is saved: the hook, where it is defined, what it returned and instead of which tensor."""
 
     hook: str
     source: SourceLine | None
@@ -121,7 +121,7 @@ class Packing:
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """Memory and its bytes: it has the id of the tensor that it was first kept for, or one of its own."""
+    """Memory and its bytes: it has the id of the tensor that it was first saved for, or its own."""
 
     id: str
     size: int
@@ -146,7 +146,7 @@ class Saved:
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """What forward put on `ctx` by a name of its own: a tensor, an array, or the text of anything else."""
+    """What forward put on `ctx` under a name: a tensor, an array, or the text of anything else."""
 
     name: str
     text: str

@@ -42,7 +42,7 @@ _UNKNOWN = "?"  # an argument that is not known
 
 
 class NothingLeft(Exception):
-    """Nothing of a fact is left, or it cannot be."""
+    """Nothing of a fact is left, or it can't exist."""
 
 
 class Fitting:
@@ -141,7 +141,7 @@ class Fitting:
 
 
 def fitted(events: Iterable[Record]) -> list[Record]:
-    """Events of which some were lost, each as it can be told without them."""
+    """Return events of which some were lost, each without references to those."""
     fitting = Fitting()
     return [fitting.fit(event) for event in events]
 

@@ -1,4 +1,4 @@
-"""A frame: the graph as it stands after an event, with the state of each node, tensor and edge."""
+"""A frame: the graph after an event, with the state of each node, tensor and edge."""
 
 from __future__ import annotations
 
@@ -133,14 +133,14 @@ NONE: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 
 class Frame:
-    """Nodes, tensors, edges and where the engine stands; `touched` is what changed since last emptied.
+    """Nodes, tensors, edges and where the engine is; `touched` is what changed since it was last emptied.
 
     Ids are those of nodes (`n1`), of operations without one (`o1`), of tensors (`t1`), which a tangent has too, and of
     edges: `n1.0` is the first edge of node n1, `n1.c0` brings it the constant that is its first argument, `n1.seed0` a
     seed to its first output; `t1.cut` is the cut before a constant. What comes into focus or leaves it is touched if
     what draws the frame `follows` that.
 
-    Sentences tell a node by its name, or by the first of its `words` that no other node has.
+    Sentences call a node by its name, or by the first of its `words` that no other node has.
     """
 
     def __init__(self, words: Mapping[str, tuple[str, ...]] = NONE, follows: bool = True) -> None:

@@ -1,4 +1,4 @@
-"""Objects told apart by identity: a class may compare its own as it likes, or refuse to."""
+"""Objects distinguished by identity: a class may define equality as it likes, or refuse it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The lines that a custom Function's methods run, recorded by Python's own reports of them.
+"""Record the lines that a custom Function's methods run, with Python's own monitoring.
 
-From Python 3.12 on by `sys.monitoring`, as a tool beside any debugger; before that by `sys.settrace`, of which a thread
-has only one: where a debugger or a coverage tool has it, nothing is watched, and it stays as it is.
+From Python 3.12 on this uses `sys.monitoring`, as a tool next to any debugger. Before, it uses `sys.settrace`, of which
+a thread has only one: if a debugger or a coverage tool has it, nothing is watched, and it stays as it is.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def watch(watcher: Watcher) -> None:
 
 
 def unwatch(watcher: Watcher) -> None:
-    """Tell it no more; after the last one nothing is traced. Whoever does this twice has done it once."""
+    """Stop reporting to the watcher; after the last one nothing is traced. Calling it twice is the same as once."""
     with recording_lock:
         if watcher in _watchers:
             _watchers.remove(watcher)

@@ -39,12 +39,12 @@ def _statements(tree: ast.Module) -> dict[int, ast.stmt]:
 
 
 class Listing:
-    """The instructions of one code, each told by its offset.
+    """The instructions of one code, each identified by its offset.
 
-    CPython 3.11 to 3.14 differ in their instructions. What is asked here is which lines and columns of the source an
-    instruction has (columns in bytes of UTF-8; none with `python -X no_debug_ranges`); the source tells the rest. The
-    names of a few instructions are asked too, of those that get a loop's next item above all: their columns differ.
-    Where there is no source, loops are what the code jumps back over.
+    CPython 3.11 to 3.14 differ in their instructions. All that is used here is the source lines and columns of an
+    instruction (columns in bytes of UTF-8; none with `python -X no_debug_ranges`); the source gives the rest. The names
+    of a few instructions are used too, mainly of those that get a loop's next item, because their columns differ.
+    Without a source, loops are what the code jumps back over.
     """
 
     def __init__(self, code: CodeType, around: Iterable[FrameType] = ()) -> None:

@@ -14,7 +14,7 @@ Located = Annotated[SourceLine | None, by(source)]
 
 
 class _Found(Building):
-    """An event that changes no graph, and may tell of tensors."""
+    """An event that doesn't change the graph, and may describe tensors."""
 
     __slots__ = ()
 

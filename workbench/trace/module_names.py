@@ -143,7 +143,7 @@ def _held(module: Any) -> list[Any]:
 
 
 class _Way(NamedTuple):
-    """How a thing is reached: what the program calls it there, the whole way, and how far that is."""
+    """How a thing is reached: its name in the program there, the whole path, and the path's length."""
 
     thing: Any
     short: str

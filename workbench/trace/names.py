@@ -40,9 +40,9 @@ def _is_parameter(tensor: Any) -> bool:
 def named_in(frame: FrameType, is_tensor: Callable[[Any], bool] = is_tensor) -> list[tuple[str, Any]]:
     """Return the tensors that a frame's variables hold, each by its best name first.
 
-    After variables come the parameters and buffers of modules, then what lists and dicts hold. What a module has is
-    called as the module calls it, whatever variable holds it too. The variable of a loop comes last, and never names a
-    parameter: it holds another in the next round.
+    After variables come the parameters and buffers of modules, then the contents of lists and dicts. A module's tensors
+    have the module's names for them, even if a variable holds them too. A loop variable comes last, and never names a
+    parameter: it holds another one in the next iteration.
     """
     named: list[tuple[str, Any]] = []
     parameters: list[tuple[str, Any]] = []

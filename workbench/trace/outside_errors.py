@@ -100,7 +100,7 @@ def _ways(error: BaseException) -> list[TracebackType]:
 
 
 def _code(way: TracebackType) -> str:
-    """`Net.forward`; of a module's own code outside of functions, `the program`."""
+    """Return `Net.forward`, or `the program` for a module's own code outside functions."""
     name = getattr(way.tb_frame.f_code, "co_qualname", way.tb_frame.f_code.co_name).rpartition("<locals>.")[2]
     return "the program" if name.startswith("<module") else "a lambda" if name == "<lambda>" else name
 

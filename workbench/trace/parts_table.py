@@ -1,4 +1,4 @@
-"""The table of the parts of the program that nodes were made in: each once, with the number of the one it lies in."""
+"""The table of the parts of the program that nodes were made in: each once, with the number of the part around it."""
 
 from __future__ import annotations
 

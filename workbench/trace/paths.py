@@ -1,4 +1,4 @@
-"""The path to each node through the program: the scopes, loops, rounds, calls and expressions around it."""
+"""The path to each node through the program: the scopes, loops, iterations, calls and expressions around it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OURS = tuple([f"{OWN[0]}{name}" for name in ("events.py", "trace", "bridges")])
 
 
 class _Frame:
-    """One call of a function: where it is, and the rounds of the loops it is in."""
+    """One call of a function: where it is, and the iterations of the loops it is in."""
 
     __slots__ = ("listing", "offset", "rounds", "number", "held")
 

@@ -19,7 +19,7 @@ from .values import read, value
 
 
 class _Ids(dict[int, str]):
-    """Ids by serial number; one of which no record has told gets an id that nothing has, and that is noted."""
+    """Ids by serial number; one without a record gets an unused id, which is noted."""
 
     missed = False
 

@@ -1,12 +1,11 @@
 """From a declared op to code: its function, its node class and its backwards.
 
-An op's derivative is a text such as `grad * cos(self)`. What the text reads is what the node saves. It is compiled
-twice: over plain arrays for the ordinary backward, and over tensors for create_graph=True.
+An op's derivative is a text such as `grad * cos(self)`. The node saves what the text reads. The text is compiled twice:
+for plain arrays in an ordinary backward pass, and for tensors with create_graph=True.
 
-The function of an op is written for that op alone: it runs the op and records its node where nothing unusual is going
-on, and leaves everything else to `dispatch`; both give the same node. A dispatcher that serves all ops would double
-the time of each. All code is compiled at first use, so that importing stays quick, and kept in `linecache`, so that a
-traceback shows it.
+Each op has its own function, which runs the op and records its node if nothing unusual is going on, and leaves
+everything else to `dispatch`; both create the same node. One dispatcher for all ops would take twice the time. All code
+is compiled on first use, so that importing stays quick, and kept in `linecache`, so that a traceback shows it.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ def in_order(names: Iterable[str], op: Any) -> list[str]:
 class Reads:
     """What a formula reads: tensors (by name), shapes of tensors, other arguments; and its text with shapes renamed.
 
-    On arrays a product lies in memory as the operand whose gradient it is.
+    For arrays, a product has the memory layout of the operand whose gradient it is.
     """
 
     def __init__(self, formula: str, tensors: list[str], op: Any, operand: str = "") -> None:

@@ -1,7 +1,7 @@
-"""The general way through any op, in three steps: interpret, compute, record.
+"""The general path through any op, in three steps: interpret, compute, record.
 
-Transforms interpret it; what is computed is tensors and numbers of any dtypes; the node is recorded by code that
-codegen.py writes. The op's compiled function is the last two steps without the tests that the usual call does not need.
+Transforms interpret it; tensors and numbers of any dtype are computed; code from codegen.py records the node. The op's
+compiled function is the last two steps without the tests that the usual call doesn't need.
 """
 
 from __future__ import annotations

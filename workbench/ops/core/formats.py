@@ -1,4 +1,4 @@
-"""How the elements of images may lie in memory: channel after channel, or the channels of each pixel together."""
+"""How images' elements may be laid out in memory: channel after channel, or the channels of each pixel together."""
 
 from __future__ import annotations
 

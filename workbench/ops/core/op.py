@@ -1,12 +1,12 @@
-"""Declaring an op: one statement gives its name, its forward on arrays and its derivative.
+"""Declare an op: one statement gives its name, its forward on arrays and its derivative.
 
     sin = define("SinBackward0", "sin(Tensor self)", np.sin, kind="float", self="grad * cos(self)", samples="r(3)")
 
 `Tensor` marks an argument with an edge in the graph, `Kept` a tensor that a formula may read but that has none,
-`Tensor[]` and `Kept[]` lists of these. What stands behind a `;` was not said by the caller but found on the way: such
-tensors are PyTorch's second results, and are saved after the others. The kinds:
+`Tensor[]` and `Kept[]` lists of these. Arguments after a `;` don't come from the caller, but are computed on the way:
+such tensors are PyTorch's second results, and are saved after the others. The kinds:
 
-| kind | operands meet in one dtype | shapes are broadcast | integers become floating point |
+| kind | operands get a common dtype | shapes are broadcast | integers become floating point |
 |---|---|---|---|
 | "pointwise" | yes | yes | no |
 | "float" | yes | yes | yes |
@@ -14,12 +14,12 @@ tensors are PyTorch's second results, and are saved after the others. The kinds:
 | "assign" | no: the result has the first one's | to the first one's | no |
 | "view" | no | no | no; the result is a view of its first tensor |
 | "views" | no | no | no; the result is several views of its first tensor |
-| "product" | no | no | no; its operands' gradients, products by `mm`, lie in memory as the operands do |
+| "product" | no | no | no; its operands' gradients, products by `mm`, have the operands' memory layout |
 | "several" | no | no | no; the result is several new tensors, which have the names in `results` |
 | "plain" | no | no | no |
 
 A mark with `?` allows None. In the formulas of "views" and "several", `grad` is a list with None where no gradient
-arrived. Where formulas say `result1`, `result2`, forward returns these too, after its result.
+arrived. If formulas use `result1`, `result2`, forward returns these too, after its result.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ TANGENTS = {"pointwise": "pointwise", "float": "pointwise", "tensors": "pointwis
 
 
 class Op:
-    """A declared operation. Its signature is read when first asked for: most programs use few operations.
+    """A declared operation. Its signature is read on first use, as most programs use few operations.
 
-    Threads may ask for it at once. Nothing is locked, so that neither a fork nor an import on the way can hang.
+    Threads may read it at once. There is no lock, so that neither a fork nor a running import can hang.
     """
 
     function: Callable[..., Any]
@@ -204,15 +204,15 @@ def define(
 ) -> Callable[..., Any]:
     """Declare an op, put it in the registry and return its function; `formulas` has one text per tensor argument.
 
-    Where the kind and the arguments' names do not tell, `tangent` says how tangents are pushed (jvp.py), `batch` how
-    a batch is run at once (vmap.py). `prepare` is given the arguments whenever they are not float32 or
-    float64, and refuses or converts them.
+    If the kind and the arguments' names don't decide it, `tangent` says how tangents are pushed (jvp.py), and `batch`
+    how a batch is run at once (vmap.py). `prepare` gets the arguments whenever they aren't float32 or float64, and
+    refuses or converts them.
 
-    `meaning` says in one sentence what it computes, for `help` and the reference: a public name needs one.
+    `meaning` is one sentence about the result, for `help` and the reference: a public name needs one.
 
-    What its name may do: with `method` it is a function of the package and a method of tensors. So is what says more:
-    the function takes `out`, a twin whose name ends in `_` writes `in_place` (registry.py lists what both may say), and
-    `also` lists second names.
+    With `method`, the op is a function of the package and a method of tensors. The following imply that: with `out`,
+    the function takes `out`; with `in_place`, a twin whose name ends in `_` writes in place (registry.py lists the
+    values of both); `also` lists second names.
     """
     op = Op(node_name, signature, forward, kind, samples, prepare, tangent, batch, out, results, formulas, meaning)
     (SEVERAL if op.several else REGISTRY)[op.name] = op

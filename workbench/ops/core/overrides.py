@@ -1,6 +1,7 @@
-"""`__torch_function__`: operands whose class says what an operation gives, subclasses of Tensor among them.
+"""`__torch_function__`: operands whose class defines the result of an operation, including subclasses of Tensor.
 
-Compiled functions of ops leave what is no plain tensor to `dispatch`, which asks here; so plain tensors pay nothing.
+Compiled functions of ops leave everything but plain tensors to `dispatch`, which asks here, so plain tensors pay
+nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How results lie in memory, the pairs some operations return, and where results are written: `out=`, `device=`."""
+"""The memory layout of results, the pairs some operations return, and where results are written: `out=`, `device=`."""
 
 from __future__ import annotations
 

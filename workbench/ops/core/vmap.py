@@ -414,9 +414,9 @@ def _where_extreme(op: Any, size: int, self: Mapped, dim: int | None, keepdim: b
 
 
 class _Lookup:
-    """A batch and indices into it, with the dimensions that are indexed moved directly behind the batch.
+    """A batch and indices into it, with the indexed dimensions moved directly after the batch.
 
-    NumPy puts what indices name where the first of them stands if they stand side by side, else in front.
+    NumPy puts the result's dimensions where the first index is if the indices are side by side, else in front.
     """
 
     def __init__(self, ndim: int, indices: tuple[Any, ...], size: int) -> None:
