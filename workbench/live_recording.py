@@ -33,7 +33,8 @@ class live(record):  # named as what a user writes: `with live() as trace:`
 
     Args:
         engine: This package; may be omitted. PyTorch programs need `record(torch)`.
-        limit: The most values of a tensor to store, by default 1,000. Larger tensors are stored as a summary.
+        limit: The maximum number of values to store per tensor, by default 1,000. Larger tensors are stored as a
+            summary.
         lines: Also record each line that runs in the methods of your Functions.
 
     Raises:

@@ -134,8 +134,8 @@ class record:  # named as what a user writes: `with record() as trace:`
 
     Args:
         engine: The `torch` module, to record PyTorch. Omit it to record this package.
-        limit: The most values of a tensor to store: by default 1,000, or 100 with PyTorch. Larger tensors are
-            stored as a summary.
+        limit: The maximum number of values to store per tensor: by default 1,000, or 100 with PyTorch. Larger
+            tensors are stored as a summary.
         lines: Also record each line that runs in the methods of your Functions, with its variables, for
             `show("function")`.
         last: Keep about the last `last` events, so that recording a long run uses bounded memory. If two training

@@ -621,9 +621,10 @@ class ParameterKind(TensorKind):
 
 
 class Parameter(Tensor, metaclass=ParameterKind):
-    """A leaf that becomes a module's parameter when it becomes the module's attribute (torch.nn.Parameter).
+    """A tensor to train: a leaf that, as an attribute of a module, is one of the module's `parameters()`.
 
-    It shares the memory of `data`, without its history, and requires grad by default, even under no_grad.
+    It shares the memory of `data`, without its history, and requires grad by default, even under no_grad. PyTorch:
+    torch.nn.Parameter.
     """
 
     __slots__ = ()

@@ -56,7 +56,7 @@ class Timeline:
 
     @property
     def events(self) -> Sequence[Record]:
-        """Return all events so far."""
+        """Return all events so far, as records."""
         return self._source if isinstance(self._source, Sequence) else self._source.records()
 
     def kept(self, make: Callable[[Any], _Made], of: Callable[[Sequence[Record]], Any] | None = None) -> _Made:
@@ -68,7 +68,7 @@ class Timeline:
         return self._kept[make][1]
 
     def frame(self, k: int) -> Frame:
-        """Return the state after the first `k` events."""
+        """Return the graph after the first `k` events: its nodes, tensors, gradients and freed memory."""
         events = self.events
         if not 0 <= k <= len(events):
             raise IndexError(f"There is no frame {k}: the trace has the frames 0 to {len(events)}.")
@@ -79,10 +79,11 @@ class Timeline:
 
     @property
     def steps(self) -> list[int]:
-        """Return the event counts at which a player stops: a node's run and its results are one step.
+        """Return where the player stops, as numbers of events: `trace.frame(trace.steps[4])` is the graph at step 5.
 
-        An operation at one level and the same one at the levels above are one step too. There is one more step if nodes
-        are dropped after the last one, unless all of them had run and saved nothing.
+        A node's run and its results are one step. An operation at one level and the same one at the levels above are
+        one step too. There is one more step if nodes are dropped after the last one, unless all of them had run and
+        saved nothing.
         """
         stops: list[int] = []
         running = returned = False
@@ -125,7 +126,7 @@ class Timeline:
 
     @property
     def phases(self) -> list[Phase]:
-        """Return the phases of the stops."""
+        """Return the phase of each step, such as forward or backward."""
         found: list[Phase] = []
         frame, begin = Frame(), 0
         for end in self.steps:
@@ -136,12 +137,16 @@ class Timeline:
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the trace in JSON's own types."""
+        """Return the trace as a dict of JSON types."""
         return json.to_dict(self.events)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return the trace that a dict describes; ValueError says what is wrong with it."""
+        """Return the trace that a dict from `to_dict` describes.
+
+        Raises:
+            ValueError: if the dict isn't a valid trace; the message says what is wrong.
+        """
         return cls(json.from_dict(dict(data) if hasattr(data, "items") else {}))
 
     def to_json(self) -> str:

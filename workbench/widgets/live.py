@@ -142,9 +142,10 @@ class ExplorationView(Growing):
 
 
 class Player(Live):
-    """A storyboard to step through in a notebook; Python can read and set its position.
+    """A player of a picture in a notebook, which Python can move.
 
-    `position` is the shown step, counted from 0: it follows the reader, and setting it moves the player.
+    `position` is the shown step, counted from 0. It changes when the reader moves the player, and setting it moves the
+    player.
     """
 
     _esm = module("following")

@@ -335,7 +335,7 @@ class AlphaDropout(Dropout):
 
 
 class FeatureAlphaDropout(Dropout):
-    """Do as AlphaDropout does, but drop whole channels of (batch, channels, …)."""
+    """In training mode, drop whole channels with probability `p`, as AlphaDropout drops elements."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the input; in training mode, with some channels replaced and all scaled and shifted."""

@@ -277,7 +277,7 @@ class GRU(_Single):
 
 
 class LSTM(RNNBase):
-    """Recurrent layers over sequences, with a cell behind gates (Hochreiter and Schmidhuber, 1997).
+    """Recurrent layers over sequences, with a memory cell and gates (Hochreiter and Schmidhuber, 1997).
 
     A step computes the gate `i = sigmoid(W_ii @ x + b_ii + W_hi @ h + b_hi)`; the gates f and o are the same with other
     weights, and so is g, with tanh. The new cell is `c = f * c + i * g`, the new state `h = o * tanh(c)`. The arguments
