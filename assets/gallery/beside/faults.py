@@ -327,58 +327,61 @@ def measure(tool: str, facts: dict[str, Any]) -> None:
 INTRODUCTION = """\
 # Comparison with other tools
 
-We planted one bug in each of 25 small PyTorch training scripts (`assets/gallery/beside/planted/torch_bugs.py`)
-and ran five tools on them, as of {date}, with {versions}.
-`python assets/gallery/beside/faults.py TOOL...` measures it again.
+We planted one bug in each of 25 small PyTorch training scripts (`assets/gallery/beside/planted/torch_bugs.py`) and
+ran five tools on them, as of {date}, with {versions}. `python assets/gallery/beside/faults.py TOOL...` repeats the
+measurement.
 
 | Mark | Meaning |
 |:-:|---|
 | ● | the tool names the bug and its place: the layer, tensor or line, and what's wrong there |
-| ○ | a symptom: something is visibly wrong, but the bug is still to be found |
-| (empty) | nothing unusual is visible |
-| – | the tool isn't made for this |
+| ○ | the tool shows a symptom: something is visibly wrong, but you still have to find the bug |
+| (empty) | the tool shows nothing unusual |
+| – | the tool isn't made for this kind of bug |
 
-- **findings()** is this package. ● means that one of the first three findings has the bug's key words, and its place
-  or its line. The key words were chosen by people who didn't know the findings. The rules were then improved on these
-  programs until they found the bugs, so `findings()` was tuned on this set, and no other tool was.
-- **detect_anomaly** is PyTorch's own error under `torch.autograd.set_detect_anomaly(True)`, judged by the same words.
-- **gradcheck** tests the one custom Function, in float64.
-- **Histograms** of each weight and its gradient in each step, as TensorBoard and others show them. Histograms don't
-  judge, so fixed bounds decide what a person would notice: no gradient, not finite, all zero, never changed, larger
-  than three times the step before, a gradient of a thousand times its weight, a first layer with a thousandth of the
-  largest. ● means that this is the bug, ○ that it follows from it.
-- **torchlens** traces the first two calls of the model and the last, with a backward pass from the sum of the
-  outputs, because it has no loss. Its audits cover non-finite values, the gradient flow and dead neurons. Its search
-  for the origin of a `nan` raises an error in the first program, in which a layer runs twice, so the `nan` is seen
-  there but not located.
+- **findings()** is this package. ● means that one of the first three findings contains a key word of the bug, and
+  also its place or its line. The key words were chosen by people who didn't know the findings. The rules were then
+  improved until they found the bugs in these programs. So `findings()` was tuned on these programs, and the other
+  tools weren't.
+- **detect_anomaly** is PyTorch's own error under `torch.autograd.set_detect_anomaly(True)`. ● means that the error
+  contains a key word and the place or the line.
+- **gradcheck** tests the only custom Function, in float64.
+- **Histograms** show each weight and its gradient in each step, as in TensorBoard. A histogram doesn't say what's
+  wrong, so we used fixed limits for what a person would notice: no gradient, not finite, all zero, never changed,
+  more than three times as large as in the step before, a gradient a thousand times larger than its weight, or a first
+  layer with a thousandth of the largest gradient. ● means that the visible problem is the bug itself. ○ means that
+  it's a consequence of the bug.
+- **torchlens** traces the first two calls and the last call of the model. It doesn't know the loss, so the backward
+  pass starts at the sum of the outputs. Its audits look for non-finite values, problems of the gradient flow, and
+  dead neurons. In the first program, a layer runs twice. There, torchlens reports the `nan`, but its search for the
+  origin raises an error.
 
-Other tools check training code in other ways. torchtest asserts in a test that parameters change and outputs are
+Other tools check training code differently. torchtest asserts in a test that parameters change and outputs are
 finite. TrainCheck infers invariants from healthy runs and reports violations. torch-audit checks batches, optimizer
-settings, gradients and layers against built-in rules while the program runs. None of them was measured here.
+settings, gradients and layers against built-in rules while the program runs. We didn't measure these three tools.
 
 """
 
 NOTES = """
 ## Where other tools do better
 
-- **gradcheck** finds the wrong backward. `findings()` doesn't in this program, because a recording of PyTorch stores
-  only a summary of tensors with more than a hundred numbers. Test a custom Function with gradcheck.
-- **detect_anomaly** needs no other package and no reading: the program stops at the backward that made the `nan`,
-  with the whole stack of its forward call, where a finding names one line.
-- **Histograms** cover days of training at negligible cost, and show what no bound was set for: a distribution that
-  drifts or has two humps. For runs that take hours there is `workbench.watch`, which stores norms and no
-  distributions.
-- **torchlens** shows the values of every operation in a forward pass, and which units are dead. Findings name a
-  layer.
+- **gradcheck** finds the wrong backward. `findings()` misses it in this program, because a recording of PyTorch
+  stores only a summary of tensors with more than a hundred values. Always test a custom Function with gradcheck.
+- **detect_anomaly** needs no other package. The program stops at the backward operation that made the `nan`, and
+  prints the whole stack of its forward call. A finding names only one line.
+- **Histograms** cover days of training at negligible cost. They also show problems for which there is no rule, such
+  as a distribution that drifts or has two peaks. For runs that take hours, this package has `workbench.watch`, which
+  stores norms but no distributions.
+- **torchlens** shows the values of every operation in a forward pass, and which units are dead. A finding only names
+  the layer of dead units.
 
-A tool should be silent if nothing is wrong. We also ran the tools on 20 healthy programs, 17 of them awkward on
-purpose: they do something unusual that a tool could mistake for a bug. Number of programs in which something was
-reported or visible: {quiet}.
+A tool should report nothing if nothing is wrong. We also ran the tools on 20 healthy programs. 17 of them are awkward
+on purpose: they do something unusual that a tool could mistake for a bug. This is the number of healthy programs in
+which a tool reported or showed a problem: {quiet}.
 
 ## Pictures
 
-The repository's `assets/gallery/beside/` has pictures of eight programs by this package, torchviz, torchvista,
-torchlens and torchview, side by side.
+The folder `assets/gallery/beside/` in the repository compares pictures of eight programs, drawn by this package,
+torchviz, torchvista, torchlens and torchview.
 """
 
 
@@ -397,7 +400,7 @@ def page(facts: dict[str, Any]) -> str:
     """The page, of facts as `faults.json` keeps them."""
     versions = ", ".join(f"{name} {number}" for name, number in facts["versions"].items())
     lines = [INTRODUCTION.format(date=facts["date"], versions=versions)]
-    lines += [f"| fault | {' | '.join(TOOLS.values())} |\n", f"|---|{':-:|' * len(TOOLS)}\n"]
+    lines += [f"| bug | {' | '.join(TOOLS.values())} |\n", f"|---|{':-:|' * len(TOOLS)}\n"]
     for kind, bugs in KINDS.items():
         lines.append(f"| **{kind}** |{' |' * len(TOOLS)}\n")
         for bug in bugs:

@@ -72,7 +72,7 @@ class Trainer:
 
 @planted("clear", "zero_grad", "accumulat", "add up", "adds up", "added up", "added to")
 def cleared_before_the_loop() -> None:
-    """The trainer clears the gradients once, before its loop, so each step adds to those of the steps before."""
+    """The trainer clears the gradients once, before the loop, so each step adds to the gradients of earlier steps."""
     torch.manual_seed(1)
     Trainer(Classifier(), {"lr": 0.05, "momentum": 0.9}).fit(blobs(5, 16))
 
@@ -108,7 +108,7 @@ class PlottedNet(ImageNet):
 
 @planted("detach", places=("embed", "features", "conv", "mean"))
 def features_detached():
-    """`embed()`, which was written for a plot, detaches the features, so that no conv layer is trained."""
+    """`embed()` was written for a plot and detaches the features, so no conv layer trains."""
     torch.manual_seed(2)
     model = PlottedNet()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
@@ -129,7 +129,7 @@ def accuracy_of(model: nn.Module, batches) -> float:
 
 @planted("eval mode", "eval()", ".eval", "evaluation mode", "training mode", ".train()", "running mean", "running stat")
 def still_in_eval_mode() -> None:
-    """The validation before the first epoch puts the model into eval mode, and nothing puts it back for training."""
+    """The validation before the first epoch puts the model into eval mode, and nothing ends this mode for training."""
     torch.manual_seed(3)
     model = ImageNet()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
@@ -165,7 +165,7 @@ class PlainConvNet(nn.Module):
     places=("fc1", "relu"),
 )
 def bias_far_below_zero():
-    """The biases of `fc1` begin at -4, so all units behind its ReLU are dead and nothing before them is trained."""
+    """The biases of `fc1` start at -4, so every unit of its ReLU is dead and no layer before it trains."""
     torch.manual_seed(4)
     model = PlainConvNet()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
@@ -200,7 +200,7 @@ def freeze(model: nn.Module, prefixes: tuple[str, ...]) -> None:
 
 @planted("frozen", "freez", "requires_grad", "require grad", "require a grad", "require no", places=("blocks.1",))
 def prefix_freezes_too_much() -> None:
-    """`blocks.0` and `blocks.1` are to be frozen by their prefixes, but `blocks.10` and `blocks.11` begin so, too."""
+    """Prefixes should freeze `blocks.0` and `blocks.1`, but `blocks.10` and `blocks.11` start with `blocks.1` too."""
     torch.manual_seed(5)
     model = ResidualMLP()
     freeze(model, ("stem", "blocks.0", "blocks.1"))
@@ -242,7 +242,7 @@ class SentenceClassifier(nn.Module):
 
 @planted("no_grad", "grad mode", "gradients off", "gradients were off", "without grad", places=("encode", "embedding"))
 def encoder_without_grad() -> None:
-    """The encoder runs under no_grad, as it did where its features were cached, so that only the classifier learns."""
+    """The encoder runs under no_grad, as when its features were cached, so only the classifier learns."""
     torch.manual_seed(6)
     config = TransformerConfig()
     model = SentenceClassifier(config)
@@ -297,7 +297,7 @@ class LanguageModel(nn.Module):
     " tie", "untied", "tying", "same values", "equal values", "not shared", "two leaves", "were equal", "a copy of"
 )
 def tied_by_a_copy() -> None:
-    """The output layer is to be tied to the embedding's weight, but gets a copy of it, and the two drift apart."""
+    """The output layer should be tied to the embedding's weight, but gets a copy of it, and the two drift apart."""
     torch.manual_seed(7)
     config = TransformerConfig()
     model = LanguageModel(config)
@@ -328,7 +328,7 @@ class RecurrentModel(nn.Module):
     *("does not change", "no parameter change", "unchanged", "has no effect", "exactly the same"),
 )
 def warm_up_divides_integers():
-    """The warm-up divides by `//`, so that the learning rate is 0 in every step and not only in the first."""
+    """The warm-up divides with `//`, so the learning rate is 0 in every step, not only in the first."""
     torch.manual_seed(8)
     warmup = 100
     model = RecurrentModel(nn.LSTM)
@@ -362,7 +362,7 @@ class LanguageLoss(nn.Module):
     "instead of the mean",
 )
 def loss_is_a_sum() -> None:
-    """The loss is the sum over all tokens of the batch, at a learning rate that was chosen for their mean."""
+    """The loss is the sum over all tokens of the batch, with a learning rate that was chosen for the mean."""
     torch.manual_seed(9)
     model, criterion = RecurrentModel(nn.GRU), LanguageLoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
@@ -379,7 +379,7 @@ def loss_is_a_sum() -> None:
     raises=RuntimeError,
 )
 def state_carried_with_its_graph():
-    """The state of the LSTM is carried into the next piece of the text and not detached from the graph of the last."""
+    """The state of the LSTM is carried into the next piece of text without being detached from the previous graph."""
     torch.manual_seed(10)
     model = RecurrentModel(nn.LSTM)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
@@ -410,7 +410,7 @@ class AddingNet(nn.Module):
 
 @planted("explod", "grow", "clip", "times larger", "times as large", "larger in each", "larger each", "blow")
 def recurrence_that_doubles() -> None:
-    """The recurrent matrix begins far too large and nothing is clipped, so the gradient grows twofold in each round."""
+    """The recurrent matrix starts far too large and nothing is clipped, so the gradient doubles in each time step."""
     torch.manual_seed(11)
     model = AddingNet()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
@@ -445,7 +445,7 @@ def elbo(reconstruction, x, mean, logvar, beta: float) -> tuple[Tensor, dict[str
 
 @planted(".item", "item()", "python number", "plain number", *NO_GRADIENT, places=("decoder", ".item", "item()"))
 def reconstruction_as_a_number() -> None:
-    """The error of the reconstruction is made a number for the log, by `.item()`, so only the KL term is trained."""
+    """`.item()`, meant for the log, turns the reconstruction error into a number, so only the KL term trains."""
     torch.manual_seed(12)
     vae = VAE()
     optimizer = torch.optim.Adam(vae.parameters(), lr=1e-3)
@@ -472,7 +472,7 @@ def discriminator() -> nn.Module:
 
 @planted(*NOT_UPDATED, "two optimi", "both optimi", "more than one optimi")
 def optimizer_of_the_wrong_network() -> None:
-    """The discriminator's optimizer was given the generator's parameters, so the discriminator is never updated."""
+    """The discriminator's optimizer has the generator's parameters, so the discriminator is never updated."""
     torch.manual_seed(13)
     netG, netD = generator(), discriminator()
     optG = torch.optim.Adam(netG.parameters(), lr=1e-3, betas=(0.5, 0.999))
@@ -508,7 +508,7 @@ class ClipLike(nn.Module):
 
 @planted(*NOT_UPDATED, places=("logit_scale",))
 def temperature_made_late() -> None:
-    """The temperature `logit_scale` is made in the first forward and so not in the optimizer, which was made before."""
+    """`logit_scale` is created in the first forward pass, so it's not in the optimizer, which was created before."""
     torch.manual_seed(14)
     model = ClipLike()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
@@ -537,7 +537,7 @@ class Siamese(nn.Module):
 
 @planted(*NOT_FINITE, places=("sqrt", "distance"))
 def distance_of_a_twin():
-    """A pair holds the same point twice: their distance is the root of 0, and its gradient 0 times infinity."""
+    """A pair contains the same point twice: their distance is the root of 0, and its gradient is 0 times infinity."""
     torch.manual_seed(15)
     model = Siamese()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
@@ -567,7 +567,7 @@ class Policy(nn.Module):
 
 @planted(*NOT_FINITE, places=("log", "entropy", "probs"), raises=RuntimeError)
 def log_of_a_forbidden_action() -> None:
-    """An action that is not allowed has a probability of exactly 0, its logarithm is -inf, and the entropy is nan."""
+    """A forbidden action has a probability of exactly 0, its logarithm is -inf, and the entropy becomes nan."""
     torch.manual_seed(16)
     policy = Policy()
     optimizer = torch.optim.Adam(policy.parameters(), lr=3e-3)
@@ -607,7 +607,7 @@ def surface(count: int, size: int = 32) -> Iterator[tuple[Tensor, Tensor]]:
 
 @planted("twice", "two optimi", "both optimi", "more than one optimi", "second optimi", places=("head",))
 def head_in_two_optimizers() -> None:
-    """A second optimizer with a rate of its own takes the head, but the first still has all parameters of the model."""
+    """A second optimizer has the head, with its own rate, but the first still has all parameters of the model."""
     torch.manual_seed(17)
     model = Regressor()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
@@ -623,7 +623,7 @@ def head_in_two_optimizers() -> None:
 
 @planted("vanish", "shrink", "times smaller", "fade", "smaller in each", "smaller each", "becomes smaller", "saturat")
 def ten_sigmoids() -> None:
-    """In ten layers with sigmoids the gradient vanishes: each makes it smaller, and the first get a millionth of it."""
+    """In ten layers with sigmoids, the gradient vanishes: each shrinks it, and the first get a millionth of it."""
     torch.manual_seed(18)
     model = Regressor(depth=9, activation=nn.Sigmoid)  # planted: ten_sigmoids
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -644,7 +644,7 @@ class MixtureOfExperts(nn.Module):
 
 @planted(*NOT_UPDATED, "regist", "modulelist")
 def experts_in_a_list():
-    """The experts are in a Python list, so the model does not register them, and the optimizer has only the gate."""
+    """The experts are in a Python list, so the model doesn't register them, and the optimizer only has the gate."""
     torch.manual_seed(19)
     model = MixtureOfExperts()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
@@ -675,7 +675,7 @@ class Swish(nn.Module):
 
 @planted(*NOT_THE_DERIVATIVE, places=("ExactSwish",))
 def swish_with_a_wrong_sign() -> None:
-    """The backward of a custom Function disagrees with differences: it subtracts a term that it had to add."""
+    """The backward of a custom Function disagrees with differences: it subtracts a term that it should add."""
     torch.manual_seed(20)
     model = Regressor(activation=Swish)
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
@@ -685,7 +685,7 @@ def swish_with_a_wrong_sign() -> None:
 
 @planted("requires_grad", "require grad", "require a gradient", "does not require", "require no", raises=RuntimeError)
 def time_that_needs_no_gradient() -> None:
-    """A physics-informed network differentiates by its input, which does not require grad: that was forgotten."""
+    """A physics-informed network differentiates with respect to its input, which does not require grad."""
     torch.manual_seed(21)
     net = nn.Sequential(nn.Linear(1, 16), nn.Tanh(), nn.Linear(16, 16), nn.Tanh(), nn.Linear(16, 1))
     optimizer = torch.optim.Adam(net.parameters(), lr=1e-3)
@@ -719,7 +719,7 @@ class AutoEncoder(nn.Module):
     *("smaller learning rate", "lower learning rate", "smaller rate", "rate of 30", "rate is 30", "lr=30"),
 )
 def rate_with_a_wrong_exponent() -> None:
-    """The learning rate is 3e1 where 3e-1 was meant: the first step makes the weights many times as large."""
+    """The learning rate is 3e1 instead of 3e-1: the first step makes the weights many times as large."""
     torch.manual_seed(22)
     model = AutoEncoder()
     optimizer = torch.optim.SGD(model.parameters(), lr=3e1)
@@ -747,7 +747,7 @@ class VectorQuantized(AutoEncoder):
     "argmin", "integer", "its index", "an index", "indices", *NO_GRADIENT, places=("encoder", "argmin", "quantize")
 )
 def nearest_code_cuts_the_encoder() -> None:
-    """The decoder gets the nearest code by its index and nothing passes the gradient on, so the encoder has none."""
+    """The decoder picks the nearest code by its index, which passes no gradient on, so the encoder has none."""
     torch.manual_seed(23)
     model = VectorQuantized()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
@@ -760,7 +760,7 @@ def nearest_code_cuts_the_encoder() -> None:
 
 @planted("underflow", "float16", "half precision", "too small for", "loss scal", "gradscaler", "scale the loss")
 def half_without_a_scaler() -> None:
-    """The model is in float16 and the loss is not scaled: gradients below 6e-8 become 0, most of them."""
+    """The model is in float16 and the loss isn't scaled, so gradients below 6e-8 become 0, and most are below."""
     torch.manual_seed(24)
     model = nn.Sequential(*[part for _ in range(5) for part in (nn.Linear(16, 16), nn.Tanh())], nn.Linear(16, 1))
     model.half()
