@@ -162,8 +162,10 @@ class record:  # named as what a user writes: `with record() as trace:`
         if engine is not None and getattr(engine, "__name__", "") != __package__:
             options = {"lines": lines, "last": last, "values": values} | ({} if limit is None else {"limit": limit})
             self._of_torch = self._of_other_engine(engine, options)
+        elif values == "all":
+            raise ValueError(ONLY_OF_TORCH)
         elif values != "seen":
-            raise ValueError(ONLY_OF_TORCH if values == "all" else WRONG_VALUES.format(values))
+            raise ValueError(WRONG_VALUES.format(values))
         check_last(last)
         self._limit, self._lines, self._last = LIMIT if limit is None else limit, lines, last
         self._torch_nodes = 0  # that PyTorch had made before

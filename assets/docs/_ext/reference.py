@@ -260,10 +260,10 @@ def docstring(full: str, of: Any) -> list[str]:
     text = (inspect.getdoc(of) if of is not None else "") or ""
     if op is not None:
         return facts(text.partition("\n")[0], op)
-    # Two stars are no emphasis; in a piece of code they are themselves.
-    text = re.sub(r"(`[^`]*`)|\*\*", lambda found: found[1] or r"\*\*", text)
+    # Two stars are no emphasis; in a piece of code, or a program, they are themselves.
+    text = re.sub(r"(`[^`]*`|^    .*$)|\*\*", lambda found: found[1] or r"\*\*", text, flags=re.M)
     text = SECTION.sub(listed, re.sub(r"::$", ":", text, flags=re.M))
-    return [*re.sub(r"(:)\n(    )", r"\1\n\n\2", text).splitlines(), ""]
+    return [*re.sub(r"^(\S.*:)\n(    )", r"\1\n\n\2", text, flags=re.M).splitlines(), ""]
 
 
 def listed(section: re.Match[str]) -> str:
