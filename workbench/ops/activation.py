@@ -41,7 +41,7 @@ def _largest(a: np.ndarray, axes: tuple[int, ...]) -> tuple[np.ndarray, np.ndarr
 
 
 def _settled(a: np.ndarray, axes: tuple[int, ...], bound: float) -> np.ndarray:
-    """Return the elements less the largest, or as they are if all lie within the bound: their exponentials are safe."""
+    """Return the elements minus the maximum, or unchanged if all are within the bound: their exponentials are safe."""
     if a.itemsize > 2 and a.size:  # what is said next is never so of nan
         if a.size <= FEW:
             flat = a.ravel()

@@ -425,14 +425,14 @@ def _refuse_batches(sentence: str, *tensors: Tensor) -> None:
 @operation()
 @numpy_names
 def all(self: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """Return whether every element is nonzero, or every one over `dim`: bool, for uint8 uint8."""
+    """Return whether every element is nonzero, or every one over `dim`, as bool (uint8 for uint8)."""
     return _all(self, dims_of(dim, self._array.ndim), bool_of("all", "keepdim", 2, keepdim))
 
 
 @operation()
 @numpy_names
 def any(self: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """Return whether some element is nonzero, or some element over `dim`: bool, for uint8 uint8."""
+    """Return whether some element is nonzero, or some element over `dim`, as bool (uint8 for uint8)."""
     return _any(self, dims_of(dim, self._array.ndim), bool_of("any", "keepdim", 2, keepdim))
 
 

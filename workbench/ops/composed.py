@@ -359,7 +359,7 @@ def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) ->
 
 
 def _places_of(found: np.ndarray, edges: np.ndarray, right: bool, small: bool) -> np.ndarray:
-    """Return where each number would stand among edges that rise, in one row or in as many as the numbers have."""
+    """Return where each number belongs among ascending edges, in one row or in as many as the numbers have."""
     side = "right" if right else "left"
     if edges.ndim == 1:
         at = np.searchsorted(edges, found, side)

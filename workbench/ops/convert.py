@@ -491,7 +491,7 @@ def _contains(self: Tensor, element: Any) -> bool:
 
 
 def _copied(array: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
-    """Return an array that lies in the copy of its memory as it lies in that itself."""
+    """Return an array with the same layout in its copy of the memory as in the memory itself."""
     memory = memory_of(array)
     if not memory.flags.forc or not memory.size:
         return array.copy(order="K")

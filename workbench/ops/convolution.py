@@ -50,7 +50,7 @@ def columns_of(a: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, dilatio
 def _windows_of(
     shape: Ints, strides: Ints, kernel: Ints, stride: Ints, dilation: Ints, groups: int
 ) -> tuple[Ints, Ints, Ints]:
-    """Return how the windows lie in a padded image: their shape and strides, and their shape as columns."""
+    """Return the layout of the windows in a padded image: their shape and strides, and their shape as columns."""
     (count, channels, *size), (image, channel, *steps) = shape, strides
     out, each = extents(tuple(size), kernel, stride, (0,) * len(size), dilation), channels // groups
     along = [n * d for n, d in zip(steps, dilation, strict=True)] + [n * s for n, s in zip(steps, stride, strict=True)]

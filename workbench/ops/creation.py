@@ -28,7 +28,7 @@ NESTED = (list, tuple, range, deque, np.ndarray)
 
 
 def leaf(array: np.ndarray, requires_grad: bool) -> Tensor:
-    """Return a tensor of its own; RuntimeError for integers that shall require grad."""
+    """Return a new leaf over an array; RuntimeError for integers that require grad."""
     if requires_grad and array.dtype.kind != "f":
         raise RuntimeError(errors.ONLY_FLOATS_CONSTRUCTOR)
     t = wrap(array, requires_grad)
@@ -36,7 +36,7 @@ def leaf(array: np.ndarray, requires_grad: bool) -> Tensor:
 
 
 def kind_for(function: str, dtype: Any) -> np.dtype:
-    """Return the kind of number that was asked for, else the default."""
+    """Return the NumPy dtype requested, else the default."""
     return dtypes.chosen_dtype(function, dtype, dtypes.get_default_dtype()).np
 
 

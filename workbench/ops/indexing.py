@@ -170,7 +170,7 @@ def check_put(function: str, indices: Any, values: Any) -> None:
 
 
 def as_masks(indices: tuple[Any, ...], shape: Shape) -> tuple[Any, ...]:
-    """NumPy's index for index arrays: bytes are masks, with a warning, and None stands for all of a dimension."""
+    """Return NumPy's index for index arrays: bytes are masks, with a warning, and None means all of a dimension."""
     places: list[Any] = []
     overlooked = False
     for each in indices:
@@ -609,7 +609,7 @@ def index_put(self: Tensor, indices: Any, values: Tensor, accumulate: bool = Fal
 
 
 def put(self: Tensor, indices: tuple[Tensor | None, ...], values: Tensor, accumulate: bool) -> Tensor:
-    """Return the same, where None stands for all of a dimension."""
+    """Do the same as index_put; None means all of a dimension."""
     masks = [i for i in indices if i is not None and i._array.dtype.kind in "bu"]
     fills = not accumulate and values._array.size == 1 and len(masks) == 1 == sum([i is not None for i in indices])
     if fills:  # as PyTorch then does

@@ -103,7 +103,7 @@ def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options
 
 
 def _tell_write(t: Tensor, name: str, node: Any, given: tuple[Any, ...]) -> None:
-    """Tell of a write, and if no node records it what was given to it, from which no gradient comes back."""
+    """Report a write, and if no node records it, its arguments, which get no gradient."""
     emit(("wrote", t, name, node))
     if node is None:
         emit(("unrecorded", name, given, (t,)))
@@ -174,7 +174,7 @@ def descend(t: Tensor, grad: Tensor, rate: Any) -> None:
 
 
 def _count_write(t: Tensor, name: str, given: tuple[Any, ...] = ()) -> Tensor:
-    """Return the tensor, of which the write is counted and told, with what was `given` to it."""
+    """Count and report a write to the tensor, with its `given` arguments, and return the tensor."""
     storage = t._storage or storage_of(t)
     storage.version += 1
     if listeners:
@@ -573,7 +573,7 @@ def random_(self: Tensor, *bounds: int, generator: Any = None) -> Tensor:
 
 
 def _most(kind: np.dtype) -> int:
-    """Return the largest whole number that `random_` writes of itself."""
+    """Return the largest integer that `random_` writes by default."""
     if kind.kind == "f":
         return 2 ** (np.finfo(kind).nmant + 1)
     return 1 if kind.kind == "b" else int(np.iinfo(kind).max)

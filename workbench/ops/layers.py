@@ -116,7 +116,7 @@ def _check_probability(p: float) -> None:
 
 
 def _of_channels(input: Tensor, alone: bool, p: float, training: bool, inplace: bool) -> Tensor:
-    """Dropout of channels; one sequence or volume `alone` is a batch of one."""
+    """Apply dropout to channels; one sequence or volume `alone` is a batch of one."""
     if not alone:
         return _dropped(input, p, training, inplace, features=True)
     batch = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
@@ -152,7 +152,7 @@ def _added_rows(grad: np.ndarray, indices: np.ndarray, num_weights: int, padding
 
 
 def _unpadded(rows: Any, indices: Any, padding_idx: int | None) -> Any:
-    """Rows with zeros in place of the padding."""
+    """Return rows with zeros instead of the padding."""
     return rows if padding_idx is None else rows * (indices != padding_idx)[..., None]
 
 

@@ -313,7 +313,7 @@ def _no_fewer(name: str, a: Any, sentence: str, argument: str = "input") -> Tens
 
 
 def _tolerances(a: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
-    """Below what a singular value is taken as zero: in itself, and beside the largest."""
+    """Return the limits below which a singular value counts as zero: absolute, and relative to the largest."""
     given = [t._array if isinstance(t, Tensor) else t for t in (atol, rtol)]
     if given[1] is None:
         usual = np.finfo(a._array.dtype).eps * max(a._array.shape[-2:])

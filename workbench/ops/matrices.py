@@ -36,7 +36,7 @@ def _in_floats(forward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _by_columns(forward: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the same forward, whose matrices lie column by column in memory, as LAPACK leaves them."""
+    """Return the same forward with matrices stored by columns, as LAPACK leaves them."""
     forward = _in_floats(forward)
 
     def turned(a: Array) -> Array:

@@ -160,7 +160,7 @@ def max_pool1d(
 
 
 def _largest_of_each(a: np.ndarray, output_size: Ints) -> np.ndarray:
-    """Return where the largest element of each of so many windows is, the first of equal ones, but the last nan."""
+    """Return where the maximum of each of this many windows is, the first of equal ones, but the last nan."""
     (height, width), places = a.shape[-2:], np.arange(a.shape[-2] * a.shape[-1]).reshape(a.shape[-2:])
     out = np.empty((*a.shape[:-2], *output_size), np.int64)
     edges = [

@@ -58,7 +58,7 @@ class _Table:
 
 
 def _pair_of(rows: list[Row], count: int, dtype: np.dtype, divisors: Any = None) -> tuple[_Table, _Table]:
-    """Return the table and the same read the other way round."""
+    """Return the table, and the same read in the other direction."""
     back: list[Row] = [[] for _ in range(count)]
     for new, row in enumerate(rows):
         for old, weight in row:
@@ -383,7 +383,7 @@ def interpolate(
 
 
 def _sizes(input: Tensor, size: Any, scale_factor: Any, recompute: bool | None) -> tuple[Ints, tuple[Any, ...]]:
-    """Return the sizes asked for, and the scales if these were; ValueError where they do not fit."""
+    """Return the requested sizes, and the scales if those were requested; ValueError if they don't fit."""
     dims = input.dim() - 2
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")

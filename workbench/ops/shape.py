@@ -196,7 +196,7 @@ def view_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 def _size_of(t: Tensor, function: str, argument: str, given: tuple[Any, ...], named: Any) -> tuple[int, ...]:
-    """Return the sizes that are asked for, of which one may be given as -1."""
+    """Return the requested sizes, of which one may be -1."""
     whole, count = t._array.size, 1
     for n in given:
         if type(n) is not int or n < 0:

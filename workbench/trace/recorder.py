@@ -376,7 +376,7 @@ if hasattr(os, "register_at_fork"):  # no thread of a forked child has it: its h
 
 
 class Recorder(InChapters, EventRecorder):
-    """Call it with every event; `records()` gives what it heard, if there is a `last` about the last so many."""
+    """Call it with every event; `records()` returns the records, if there is a `last` about the last N of them."""
 
     def __init__(self, limit: int = LIMIT, last: int | None = None) -> None:
         super().__init__(limit)

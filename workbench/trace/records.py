@@ -130,16 +130,16 @@ _FIRST_SENT = 3  # and how many of more
 @kind_of_event
 @dataclass(frozen=True, slots=True)
 class NodeCreated(Building):
-    """A node joined the graph; `found` if it was there before anybody listened, its arguments unknown.
+    """A node joined the graph; `found` if it existed before the recording, with unknown arguments.
 
-    A found one says its `output_count`: not all outputs may be known. A custom one is given zeros where no gradient
+    A found node has an `output_count`, as not all of its outputs may be known. A custom node gets zeros if no gradient
     arrives for one of the outputs `zeros`.
 
-    One that stands for a write through a view `runs` the node that recorded it, in its stead; it was not found then.
+    A node for a write through a view `runs` the node that recorded the write; it wasn't found then.
 
-    One that computes with tangents tells the level that is `pushing` them, or "dual". What was made inside
-    `with scope("a"), scope("b"):` has the scope "a/b". Its `path` are the parts of the program that it was made in, the
-    outermost first; the last is the expression.
+    A node that computes with tangents has the level that is `pushing` them, or "dual". Nodes made inside `with
+    scope("a"), scope("b"):` have the scope "a/b". The `path` consists of the parts of the program that made the node,
+    the outermost first; the last is the expression.
     """
 
     node: str
@@ -342,7 +342,7 @@ class NodesGone(Building):
 @kind_of_event
 @dataclass(frozen=True, slots=True)
 class EventsLetGo(Building):
-    """The first event of a recording of only the last ones: so many came before it."""
+    """The first event of a recording that keeps only the last ones: the number of events before it."""
 
     count: int
 
@@ -388,7 +388,7 @@ class EventLost(Unseen):
 @kind_of_event
 @dataclass(frozen=True, slots=True)
 class BackwardsUnseen(Unseen):
-    """A thread ran so many backward passes while another one was recorded."""
+    """A thread ran this many backward passes while another one was recorded."""
 
     thread: str
     count: int
@@ -397,7 +397,7 @@ class BackwardsUnseen(Unseen):
 @kind_of_event
 @dataclass(frozen=True, slots=True)
 class EngineUnseen(Unseen):
-    """Nothing was recorded, and another engine is there, which made so many nodes meanwhile."""
+    """Nothing was recorded, and another engine made this many nodes meanwhile."""
 
     engine: str
     nodes: int
@@ -445,9 +445,10 @@ def lost_said(events: Iterable[Record]) -> str:
 @kind_of_event
 @dataclass(frozen=True, slots=True)
 class TensorsFound(Building):
-    """Tensors that were there before anybody listened, held by the user's variables.
+    """Tensors from before the recording, held by the user's variables.
 
-    Of a graph that was there too it may tell what the program has `assigned` to variables of these names.
+    If their graph is from before the recording too, `assigned` has what the program assigns to variables of these
+    names.
     """
 
     tensors: Tensors
@@ -654,7 +655,7 @@ class NodeFinished(Record):
 @kind_of_event
 @dataclass(frozen=True, slots=True)
 class SavedFreed(Record):
-    """What a node had saved was let go."""
+    """A node's saved tensors were freed."""
 
     node: Known
 
@@ -882,7 +883,7 @@ class LevelEntered(Building):
 @kind_of_event
 @dataclass(frozen=True, slots=True)
 class OperationRan(Building):
-    """An operation that no node tells of ran where a transform heard of it; `op` is its id, `text` the expression."""
+    """An operation without a node ran inside a transform; `op` is its id, `text` the expression."""
 
     op: str
     name: str

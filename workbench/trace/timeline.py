@@ -172,7 +172,7 @@ def phase_of(events: Sequence[Record], frame: Frame, before: Sequence[Phase]) ->
 
 
 class Ending(Timeline):
-    """A trace told in one step: its picture shows at once how it ends."""
+    """A trace in one step: its picture shows at once how it ends."""
 
     @property
     def steps(self) -> list[int]:

@@ -204,7 +204,7 @@ def unit_axis(dims: int) -> int:
 
 
 class Pending:
-    """What is kept of a tensor on another device, and asked for when it is read: until then nothing waits for that."""
+    """What is kept of a tensor on another device, and fetched on reading: nothing waits for it before."""
 
     __slots__ = ()
 

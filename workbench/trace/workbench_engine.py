@@ -1,4 +1,4 @@
-"""What the workbench's tensors and nodes are at the moment: who asks changes nothing."""
+"""The current state of the workbench's tensors and nodes; reading it changes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The views: each draws a trace its own way. A new one is a file here and a line in `VIEWS`."""
+"""The views: each draws a trace in a different form. A new one is a file here and a line in `VIEWS`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .versions import versions
 
 
 class View(NamedTuple):
-    """One way to draw a trace: what makes the storyboard, and what it may be told besides whether it has its legend."""
+    """One form of drawing a trace: what makes the storyboard, and its options besides the legend."""
 
     draw: Callable[..., Storyboard]
     options: tuple[str, ...] = ()

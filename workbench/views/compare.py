@@ -54,7 +54,7 @@ def compare(first: Timeline, second: Timeline) -> Picture:
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """One trace's graph as it ended, and the box that stands for each of its nodes and tensors."""
+    """One trace's graph as it ended, and the box of each of its nodes and tensors."""
 
     scene: Scene
     stands: Callable[[str], str]

@@ -59,8 +59,8 @@ def error_story(
 ) -> Storyboard:
     """Return the story of a trace's last error; `tensors` is what it is about, `line` where the engine was called from.
 
-    `raised` is the user's innermost line on its way; `node`, `tensor` and `marked` (the Function whose backward is
-    once_differentiable) are names for what the trace has none of, and `called` is what the engine had called.
+    `raised` is the user's innermost line that the error passed; `node`, `tensor` and `marked` (the Function whose
+    backward is once_differentiable) are names for what isn't in the trace, and `called` is what the engine had called.
     `guess` is what probably cuts the tensor off, by the program's source.
     """
     events = trace.events

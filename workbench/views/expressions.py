@@ -24,7 +24,7 @@ def cut_in_sentence(text: str) -> str:
 
 
 class _Place(NamedTuple):
-    """Where a part of a text begins and ends, in bytes, and what may stand for it."""
+    """Where a part of a text begins and ends, in bytes, and what may replace it."""
 
     begin: int
     end: int
@@ -39,7 +39,7 @@ class _Place(NamedTuple):
 def fitted_text(text: str, own: frozenset[tuple[str, str]], room: int) -> str:
     """Return an expression in `room` columns; the innermost expressions in it are left out, long ones first.
 
-    Those are its `own`, which have boxes; where nothing would be told that it takes, or no room be left, any of them.
+    These are its `own`, which have boxes; any of them if otherwise no operand or no room would be left.
     """
     if columns(text) <= room:
         return text

@@ -44,9 +44,9 @@ _REPEATS = {"add", "sub", "mul", "div", "pow", "maximum", "minimum", "where", "a
 
 
 class Flow(Graph):
-    """The graph with gradients in the foreground: arrows are as broad as what they carry.
+    """The graph with gradients in the foreground: the width of an arrow shows the size of its gradient.
 
-    Nothing saved is shown, nor data that need no gradient, but what is behind a cut and what transforms are given.
+    It leaves out saved tensors and data that need no gradient, except data upstream of a cut and inputs of transforms.
     """
 
     legend = LEGEND

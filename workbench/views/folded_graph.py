@@ -1,4 +1,4 @@
-"""A graph with its groups as it is drawn: a box lies in its groups, and one box stands for all in a closed one."""
+"""A graph with its groups as it is drawn: a box is inside its groups, and one box represents all in a closed group."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The graph as it stands: nodes with what they saved, leaves with their gradients, and what travels.
+"""The current graph: nodes with what they saved, leaves with their gradients, and what travels.
 
-A saved tensor hangs on its node's box as a chip. Hooks are badges. Dotted lines join what is the same memory.
+A saved tensor is a tag attached to its node's box. Hooks are badges. Dotted lines join boxes with the same memory.
 """
 
 from __future__ import annotations

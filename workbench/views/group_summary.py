@@ -1,4 +1,4 @@
-"""What a closed group tells: what is in it, what comes in and goes out, and what it keeps for backward."""
+"""What a closed group shows: what is in it, what comes in and goes out, and what it saves for backward."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class NodeDelta:
 
 @dataclass(slots=True)
 class GroupSummary:
-    """What a closed group holds so far, of as many operations in the end, which are the same ones so many times."""
+    """What a closed group holds so far, with its final number of operations and of repetitions."""
 
     group: Group
     count: int

@@ -80,9 +80,9 @@ def _entry(found: Finding) -> Detail:
 
 
 class HealthChart:
-    """Places the findings, the rows and the cells; several steps are one column where there are too many.
+    """Place the findings, the rows and the cells; several steps share a column if there are too many.
 
-    `cells` has by its box what each cell tells, and of which steps.
+    `cells` has, by box, what each cell shows, and of which steps.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Where findings lie in a picture of health: the rows that each is about."""
+"""Where findings are in a health picture: the rows that each is about."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Places = Callable[[Finding], Sequence[HealthPlace]]
 
 
 def places_in(run: TrainingRun, table: HealthTable) -> Places:
-    """Tells the places of a recorded training's findings, by the nodes and tensors that they name."""
+    """Yield the places of a recorded run's findings, by the nodes and tensors that they name."""
     rows = {id: row for row in table.rows for id in row.ids if id is not None}
 
     def place_of(id: str) -> HealthPlace | None:
@@ -39,7 +39,7 @@ def places_in(run: TrainingRun, table: HealthTable) -> Places:
 
 
 def places_named(table: HealthTable) -> Places:
-    """Tells the places of findings that only name them, as those in a file of `watch` do."""
+    """Yield the places of findings that only name them, such as those in a file of `watch`."""
     named = [(_whole(called(_name_of(row))), HealthPlace(row.path, row)) for row in table.rows]
     return lambda found: [place for pattern, place in named if pattern.search(found.sentence)]
 

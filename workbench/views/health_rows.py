@@ -99,7 +99,7 @@ def seen_rows(rows: Sequence[ShownRow], opened: Collection[int]) -> Iterator[int
 
 
 def _take(rows: Sequence[HealthRow], depth: int, holder: int | None, found: list[ShownRow], level: int) -> None:
-    """Add rows that lie in the same modules down to a depth, those of one module together, in modules to a level."""
+    """Add rows in the same modules down to a depth, grouped by module, in modules to a level."""
     at = 0
     while at < len(rows):
         if len(rows[at].path) <= depth:

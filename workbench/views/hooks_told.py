@@ -1,4 +1,4 @@
-"""Hooks as a box tells them: a badge for each kind, and in its details where each is defined and what it did."""
+"""Hooks in a box: a badge for each kind, and in the details where each is defined and what it did."""
 
 from __future__ import annotations
 

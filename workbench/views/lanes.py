@@ -1,4 +1,4 @@
-"""What function transforms add to a graph: operations without a node, tangents beside values, levels, their parts."""
+"""What function transforms add to a graph: operations without a node, tangents next to values, levels, regions."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _computed(event: NodeCreated | OperationRan) -> tuple[str, Item, object]:
 
 
 class Lanes:
-    """Where things stand that exist at several levels: each operation once, in the box of its node if it has one."""
+    """Where things at several levels are drawn: each operation once, in the box of its node if it has one."""
 
     def __init__(self, events: Iterable[Record], say: FormatCache) -> None:
         events = list(events)

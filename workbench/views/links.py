@@ -1,4 +1,4 @@
-"""Who uses each tensor of a graph, in which group it stands, and which box stands for it where many use it."""
+"""Who uses each tensor of a graph, which group it is in, and which box represents it if many use it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHARED = 4  # a tensor that is used in more places has a box beside each that r
 
 @dataclass(slots=True)
 class TensorRow:
-    """Several tensors of one list or one variable, which are used inside of groups: one box that they come from."""
+    """Several tensors of one list or one variable, which are used inside groups: one box that they come from."""
 
     name: str
     items: list[TensorSeen] = field(default_factory=list)

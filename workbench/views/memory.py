@@ -65,7 +65,7 @@ def memory(trace: Timeline, against: Timeline | None = None) -> Storyboard:
 
 
 class _MemoryChart:
-    """Places the bars; a bar stands for one point of the ledger, or for several where there are too many."""
+    """Place the bars; a bar represents one point of the ledger, or several if there are too many."""
 
     def __init__(self, own: Ledger, other: Ledger | None) -> None:
         self._own, self._other = own, other
@@ -205,7 +205,7 @@ class _MemoryChart:
         return {holder.id: range(len(holder.spans)) for holder in there if f"{holder.id}.0" in self._boxes}
 
     def _in_rows(self, holders: list[Holder]) -> list[list[Holder]]:
-        """Holders in rows, the largest first: what one line makes in one round of a loop after the other shares one."""
+        """Return holders in rows, the largest first: what one line makes in a loop's iterations shares a row."""
         rows: list[list[Holder]] = []
         last: dict[Any, list[Holder]] = {}
         for holder in holders:
@@ -219,7 +219,7 @@ class _MemoryChart:
         return sorted(rows, key=_most, reverse=True)
 
     def _rows(self, id: str, rows: list[list[Holder]], most: int, y: float) -> float:
-        """Draw rows below `y`, of too many the first and one `id` for the rest; where the last stands."""
+        """Draw rows below `y`, with one `id` for the rest if there are too many; return where the last one is."""
         shown = rows[: most - (len(rows) > most)]
         names = told_apart([self._own.place_of(row[0]) for row in shown], _COLUMNS)
         for row in shown:
@@ -269,7 +269,7 @@ def _most(row: list[Holder]) -> int:
 
 
 def _first_words(text: str, room: int) -> str:
-    """So many of the parts of a text, between commas, as a bar has room for: a part that is cut says nothing."""
+    """Return as many parts of a text, between commas, as a bar has room for: a part that is cut says nothing."""
     parts = clean(text).split(", ")
     forms = [", ".join(parts), *(f"{', '.join(parts[:count])} …" for count in range(len(parts) - 1, 0, -1))]
     return next((form for form in forms if columns(form) <= room), "")

@@ -25,11 +25,11 @@ _CLOSED = (*_LINES, "more", "stretch")  # kinds of groups that stay closed while
 
 @dataclass(frozen=True, slots=True)
 class GroupSet:
-    """Groups that open together: those that are alike.
+    """Groups that open together because they are alike.
 
-    `always` they are open if they hold nearly all that there is, and are not part of one that does; `first` are the
-    outermost that hold much of it, and what holds nearly all. In lines so many `modules` stand; lines `around` a
-    large one open all or none.
+    They are open `always` if they hold nearly everything, and aren't part of one that does; `first` are the outermost
+    that hold much of it, and what holds nearly all. Lines contain this many `modules`; lines `around` a large one open
+    all or none.
     """
 
     groups: frozenset[str]

@@ -1,4 +1,4 @@
-"""Each node in the part of the program that made it: the program's tree as its events tell it."""
+"""Each node in the part of the program that made it: the program's tree from its events."""
 
 from __future__ import annotations
 

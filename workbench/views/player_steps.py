@@ -46,7 +46,7 @@ NOTHING = "Nothing was added to the graph: only operations on tensors that requi
 
 
 class FrameView(Protocol):
-    """One way to draw the frames of a trace."""
+    """One form of drawing the frames of a trace."""
 
     title: str
     legend: str

@@ -1,7 +1,7 @@
-"""The saved-tensor inspector: for one node after the other what it keeps for backward, and what becomes of it.
+"""The saved-tensor inspector: for one node after the other what it saves for backward, and what becomes of it.
 
-`Survey` goes through the trace first: whom the inspector chooses at each step, how much each keeps, and how much room
-all of it takes. `kept_at_a_glance` shows all that is saved as one table. Both tell those that keep the most first.
+`Survey` goes through the trace first: which node the inspector chooses at each step, how much each saves, and how much
+room everything takes. `kept_at_a_glance` shows all saved tensors in one table. Both show the largest first.
 """
 
 from __future__ import annotations

@@ -41,9 +41,9 @@ class Slope:
 
 
 class Slopes:
-    """Finds the slopes of one trace; each is found once, as a node's box is drawn again and again.
+    """Find the slopes of one trace; each is found once, because a node's box is drawn again and again.
 
-    `whole` are the nodes that gave an expression of the program its value, and not a part on the way to that.
+    `whole` are the nodes that gave an expression of the program its value, and not a part on the path to that.
     """
 
     def __init__(self, whole: Collection[str]) -> None:

@@ -1,4 +1,4 @@
-"""A stepper as a picture: the graph of its backward, what waits where, and where it stands.
+"""A stepper as a picture: the graph of its backward pass, what waits where, and where it is.
 
 A step that a stepper took, in the records of a trace.
 """

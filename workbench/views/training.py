@@ -135,7 +135,7 @@ class Changing:
 
 @dataclass(slots=True)
 class Told:
-    """A step of the training, or what lies beside them, with its events in the places of all."""
+    """A training step, or what is outside all steps, with its events in the places of all."""
 
     round: Round
     events: list[Record]

@@ -123,7 +123,7 @@ def behind_head(head: str, text: str, room: int = BOX_COLUMNS) -> list[str]:
 
 
 def left_out(*values: Value) -> str:
-    """Shape and dtype of the values, where the lines of a box do not tell both."""
+    """Return shape and dtype of the values if the lines of a box don't show both."""
     return "; ".join([value.kind for value in values if head_of(value) != value.kind])
 
 
@@ -176,9 +176,9 @@ def shade_of(value: float, largest: float) -> int:
 
 @dataclass(slots=True)
 class Matrix:
-    """Where a matrix stands, how wide its parts are, and what its rows and columns are called.
+    """Where a matrix is, how wide its parts are, and what its rows and columns are called.
 
-    `seed`, "rows" or "columns", makes room for a number beside each: what a pass begins with.
+    `seed`, "rows" or "columns", makes room for a number next to each: the initial gradient or tangent of a pass.
     """
 
     id: str
@@ -293,7 +293,7 @@ _SHORTER = {"float32": np.float32, "float16": np.float16}  # need fewer digits t
 
 @dataclass(slots=True)
 class TableRow:
-    """A row of an array: where it lies, its numbers with their shades, and the place of the first among all."""
+    """A row of an array: its index, its numbers with their shades, and the position of the first among all."""
 
     label: str
     cells: list[tuple[str, int]]

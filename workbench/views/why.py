@@ -1,4 +1,4 @@
-"""Why a gradient is what it is as a picture: the way from the loss to the tensor, and where it is cut or lost."""
+"""A picture of why a gradient is what it is: the path from the loss to the tensor, and where it is cut or lost."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _drawn(trace: Timeline, frame: Frame, places: set[str]) -> tuple[dict[str, B
 
 
 def _join(boxes: dict[str, Box], arrows: dict[str, Arrow], way: list[str], whole: list[str]) -> None:
-    """Have the arrows of a way stand out, and lead one past the places that are left out."""
+    """Highlight the arrows of a path, and lead one past the places that are left out."""
     at = {place: number for number, place in enumerate(whole)}
     for above, below in zip(way[1:], way, strict=False):  # values go down from the one that gradients come to later
         left = at[above] - at[below] - 1

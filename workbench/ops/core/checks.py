@@ -234,7 +234,7 @@ def only_floats(kernel: str, but: str = "") -> Callable[[tuple[Any, ...]], tuple
 
 
 def check_tensors(function: str, tensors: Any) -> None:
-    """Refuse what is no list of tensors, for cat and stack."""
+    """Refuse anything but a list of tensors, for cat and stack."""
     if not isinstance(tensors, (list, tuple)):
         raise TypeError(wrong(function, "tensors", 0, f"tuple of Tensors, not {type(tensors).__name__}"))
     for i, t in enumerate(tensors):
@@ -382,7 +382,7 @@ def is_vector(a: Any, b: Any) -> bool:
 
 
 def is_int(n: Any) -> bool:
-    """Return True if it is a whole number, a tensor of one perhaps, and no bool."""
+    """Return True for an integer, which may be a tensor of one element, but not for a bool."""
     if type(n) is int:
         return True
     if isinstance(n, Tensor):
@@ -447,7 +447,7 @@ def ints_of(
 
 
 def dim_index(dim: int, ndim: int) -> int:
-    """Return a dimension counted from the front; IndexError out of range, TypeError for what is no whole number."""
+    """Return a dimension counted from the front; IndexError out of range, TypeError for anything but an integer."""
     span = ndim or 1
     if type(dim) is not int:
         if not is_int(dim):
@@ -561,9 +561,9 @@ FEW = 50  # elements: of no more Python or a product computes much sooner than N
 
 
 def all_within(places: np.ndarray, size: int) -> bool:
-    """Return True if 64-bit places all lie from 0 up to `size`, which one comparison tells: below 0 is very large then.
+    """Return True if all 64-bit indices are from 0 up to `size`, with one comparison: negative ones look very large.
 
-    Of other dtypes it says no.
+    For other dtypes, return False.
     """
     if places.dtype is not INT64:
         return False

@@ -328,7 +328,7 @@ def _leave(op: Any, condition: str) -> list[str]:
 
 
 def _odd(name: str, optional: bool = False) -> str:
-    """Return the condition that an argument is no plain tensor."""
+    """Return the condition that an argument isn't a plain tensor."""
     return (
         f"type({name}) is not Tensor and type({name}) is not Parameter{f' and {name} is not None' if optional else ''}"
     )
@@ -439,7 +439,7 @@ def _run(op: Any) -> list[str]:
 
 
 def _tell_unrecorded(op: Any) -> list[str]:
-    """Tell listeners of a result without a node."""
+    """Report a result without a node to listeners."""
     operands, outs = (op.tensors[0] if op.variadic else f"({', '.join(op.tensors)},)"), "outs" if op.several else "(t,)"
     return ["if listeners:", f"    emit(('unrecorded', OP.name, tuple({operands}), {outs}))"]
 
@@ -495,7 +495,7 @@ def _record(op: Any, general: bool = False) -> list[str]:
 
 
 def _tell_recorded(op: Any) -> list[str]:
-    """Tell listeners of a node."""
+    """Report a node to listeners."""
     arguments = f"({', '.join(op.caller_args)},)"
     if {*op.caller_args} & {*DEFAULTS}:
         arguments = f"told_arguments(OP, {arguments})"

@@ -47,7 +47,7 @@ def perform(op: Any, args: tuple[Any, ...]) -> Performed:
 
 
 def _interpret(op: Any, args: tuple[Any, ...]) -> Performed | None:
-    """Return the op as the transforms around it run it; None where only the general way is left."""
+    """Return the op as the transforms around it run it; None if only the general path is left."""
     modes = local.modes
     if modes.levels or any([type(a) is Lifted for a in (*args, *(args[0] if op.variadic else ()))]):
         from .interpreters import interpret  # most programs run no transform

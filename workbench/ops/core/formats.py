@@ -67,7 +67,7 @@ def unfilled(shape: tuple[int, ...], kind: np.dtype, given: memory_format) -> np
 
 
 def laid_out(a: np.ndarray, given: memory_format) -> np.ndarray:
-    """Return a copy that lies in memory as the format says."""
+    """Return a copy with the format's memory layout."""
     if given is preserve_format:
         return a.copy("C" if 0 in a.strides else "K")
     out = unfilled(a.shape, a.dtype, given)

@@ -365,7 +365,7 @@ def _dual_operand(op: Any, i: int) -> list[str]:
 
 
 def _other_alone(i: int) -> list[str]:
-    """Return a tensor that is no operand."""
+    """Return a tensor that isn't an operand."""
     return [
         line.format(i)
         for line in (

@@ -263,7 +263,7 @@ def method(name: str = "") -> Callable[..., Any]:
 
 
 def _checking(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function, which refuses an input that is no tensor."""
+    """Return the function with a check that refuses an input that isn't a tensor."""
     unnamed = getattr(function, "unnamed", function)
 
     def called(input: Tensor, *args: Any, **kwargs: Any) -> Any:

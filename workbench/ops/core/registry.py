@@ -83,7 +83,7 @@ def in_formulas(name: str, arrays: Any, tensors: Any) -> None:
 
 
 def explained(signature: str, text: str) -> str:
-    """Tell whoever reads a formula that `signature`, a function in it, computes `text`; returns the function's name."""
+    """Note for readers of formulas that the function `signature` computes `text`; return the function's name."""
     name = signature[: signature.index("(")]
     ABBREVIATIONS[name] = signature, text
     return name

@@ -47,7 +47,7 @@ def as_int64(places: np.ndarray) -> np.ndarray:
 
 
 def copied(a: np.ndarray) -> np.ndarray:
-    """Return a copy that lies in memory as `a` does; row by row where an element of `a` is many."""
+    """Return a copy with the memory layout of `a`; row by row if `a` has elements that share memory."""
     return a.copy("C" if 0 in a.strides else "K")
 
 

@@ -21,7 +21,7 @@ def scalar_array(number: float, dtype: np.dtype) -> np.ndarray:
 
 
 class ScalarCache(dict):
-    """Numbers as arrays of one dtype, made when first asked for."""
+    """Numbers as arrays of one dtype, made on first use."""
 
     def __init__(self, dtype: np.dtype) -> None:
         self.dtype = dtype
