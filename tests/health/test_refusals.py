@@ -9,6 +9,7 @@ from typing import Any
 import corpus
 import pytest
 from corpus import Entry, chosen
+from functions import function, nothing
 
 import workbench
 from workbench.health.refusals import refusal_of
@@ -98,3 +99,46 @@ def test_python_s_own_error_about_none_is_none_of_autograd_s() -> None:
     assert trace.findings() == []
     said = str(workbench.explain(raised.value))
     assert "It isn't an error of autograd" in " ".join(said.split()) and "w.grad + nothing" in said
+
+
+def more_than_one_number(torch: Any) -> None:
+    w = torch.ones(3, requires_grad=True)
+    (w * 2).backward()
+
+
+def one_gradient_for_two_arguments(torch: Any) -> None:
+    scale = function(torch, lambda ctx, x, k: x * k, lambda ctx, grad: grad)
+    scale.apply(torch.ones(2, requires_grad=True), 3.0).sum().backward()
+
+
+def of_what_was_not_used(torch: Any) -> None:
+    a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    torch.autograd.grad((a * 2).sum(), b)
+
+
+def no_rule_for_batches(torch: Any) -> None:
+    plain = function(torch, lambda x: x * 2, lambda ctx, grad: grad, setup_context=nothing)
+    torch.func.vmap(plain.apply)(torch.ones(2, 3))
+
+
+@corpus.each_engine
+@pytest.mark.parametrize(
+    ("program", "says"),
+    [
+        (more_than_one_number, "(w * 2).backward()`): RuntimeError; more than one element; y.sum().backward()"),
+        (one_gradient_for_two_arguments, "returned more or fewer gradients; and None where there is none"),
+        (of_what_was_not_used, "torch.autograd.grad((a * 2).sum(), b)`): RuntimeError; No operation was recorded"),
+        (no_rule_for_batches, "torch.func.vmap(plain.apply); has no rule for batches; generate_vmap_rule = True"),
+    ],
+    ids=lambda each: getattr(each, "__name__", ""),
+)
+def test_a_finding_says_the_line_the_meaning_and_the_cure_of_an_error(
+    engine: str, program: Callable[[Any], None], says: str
+) -> None:
+    torch = corpus.engine_named(engine)
+    recording = workbench.record() if engine == "workbench" else workbench.record(torch)
+    with pytest.raises(RuntimeError), recording as trace:
+        program(torch)
+    (finding,) = trace.findings()
+    assert finding.certain and finding.line is not None
+    assert [each for each in says.split("; ") if each not in str(finding)] == []

@@ -48,9 +48,9 @@ def stopped(run: TrainingRun) -> Iterator[Finding]:
     node = run.nodes.get(failure.node or "")
     raised, at_line = _raised_by(run, at, failure)
     where = raised or (f" in the backward of {told(node)}" if node is not None else "")
-    refusal = refusal_of(run, failure)
-    if refusal is None and (refusal := refused_besides(run, failure)) is not None and refusal.line and node is None:
-        where = f" ({place(refusal.line)})"
+    if not where and failure.source is not None:
+        where = f" ({place(failure.source)})"
+    refusal = refusal_of(run, failure) or refused_besides(run, failure)
     words = f"{failure.error}: {shortened(failure.message)}"
     words += "" if words.endswith((".", "…")) else "."
     line = at_line or (node.line if node is not None else failure.source)

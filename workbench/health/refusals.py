@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..trace.advised import CALLED, forward_advice
+from ..trace.advised import CALLED, plain_advice
 from ..trace.cuts import instead, is_dtype
 from ..trace.facts import Cut, Saved, SourceLine, TensorSeen
 from ..trace.records import Failed, TensorWritten
@@ -52,16 +52,19 @@ def refusal_of(run: RecordedBackwards, failed: Failed) -> Refusal | None:
 
 
 def refused_besides(run: RecordedBackwards, failed: Failed) -> Refusal | None:
-    """Return more about the error of a write to a saved tensor, or one before any backward pass; None for others."""
+    """Return more about the error of a write to a saved tensor, or one whose words say it all; None for others."""
     if _WRITTEN in failed.message and (over := _Refused(run, failed).written_over()) is not None:
         return over
     if failed.called is not None and failed.called.is_outside:
         known, name = CALLED[failed.called.kind], failed.called.name
         return Refusal(known.means.replace("{called}", name), known.do.replace("{called}", name), failed.source)
+    if failed.called is not None or any(words in failed.message for words in (*_NO_GRAPH, _TWICE, _WRITTEN)):
+        return None
     seen = run.tensors.get(failed.about[0]) if failed.about else None
-    name = seen.name if seen is not None else None
-    known = None if failed.task or failed.node else forward_advice(failed.message, name or "the tensor")
-    return None if known is None else Refusal(known[0] if name else _begun(known[0]), known[1], failed.source)
+    node = run.nodes.get(failed.node or "")
+    name = (seen.name if seen is not None else None) or "the tensor"
+    known = plain_advice(failed.message, name, None if node is None else node.made.name)
+    return None if known is None else Refusal(_begun(known[0]), known[1], failed.source)
 
 
 class _Refused:
@@ -394,4 +397,4 @@ def _at(line: SourceLine | None) -> str:
 
 
 def _begun(text: str) -> str:
-    return text[:1].upper() + text[1:] if text.startswith(("the ", "a ", "an ", "what ")) else text
+    return text[:1].upper() + text[1:] if text.startswith(("the ", "a ", "an ", "what ", "backward ")) else text

@@ -232,12 +232,14 @@ def hook_refused(events: Sequence[Record], failed: Failed) -> tuple[str, SourceL
     return (named[1], None) if named else None
 
 
-def forward_advice(words: str, tensor: str) -> tuple[str, str] | None:
-    """Return what an error message raised before any backward pass means, and what to do; None if that is unknown."""
+def plain_advice(words: str, tensor: str, node: str | None) -> tuple[str, str] | None:
+    """Return what an error message means on its own, and what to do; None if that is unknown."""
     found = known_error(words)
-    if found is None or found.phase != "forward":
+    if found is None or (node is None and found.about == "node" and "{node}" in found.means):
         return None
-    return found.means.replace("{tensor}", tensor), found.do.replace("{name}", tensor)
+    means, do = (text.replace("{node}", node or "") for text in (found.means, found.do))
+    means, do = means.replace("{tensor}", tensor), do.replace("{name}", tensor if tensor.isidentifier() else "y")
+    return None if "{" in means + do else (means, do)
 
 
 def advice_for(words: str, in_node: bool, lines: bool = False, called: str = "", backward: bool = False) -> Advice:

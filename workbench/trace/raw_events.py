@@ -11,6 +11,7 @@ from typing import Any
 
 from .advised import known_error
 from .call_records import HookRan, HooksFound
+from .error_frames import users_frames
 from .facts import Called
 from .model_records import ModuleCalled, OptimizerFound
 from .reader import Reader
@@ -221,7 +222,9 @@ class RawEvents:
             if missing is not None:
                 self._put_failed(None, None, type(error).__name__, str(error), (), missing[1], None, False, missing[0])
             elif known_error(str(error)):
-                self._put_failed(None, None, type(error).__name__, str(error))
+                users = users_frames(error)
+                line = users[-1][1] if users else None
+                self._put_failed(None, None, type(error).__name__, str(error), (), line)
         failed = next((raw for raw in reversed(self._raw) if raw[0] in (Failed, FailuresCaught)), None)
         if failed is None or failed[0] is FailuresCaught or isinstance(error, Ended):
             return
