@@ -32,6 +32,8 @@ _DEAD = 0.5  # the share of units that is reported
 _MANY_SAMPLES = 64
 _MOST_DEAD = 0.9
 _LOW = 4.0
+_NARROW = 16  # units of a layer, of fewer half are off by chance
+_NARROW_LOW = 20.0
 _FEW_SAMPLES = 4  # in a smaller batch a unit is off by chance
 _MAY_END = ("relu", "threshold", "clamp_min", "BackwardHookFunction")  # the last has hooks of a module, told as such
 _TURNS = ("t", "transpose", "permute", "mT")
@@ -198,6 +200,7 @@ def _values(chain: Sequence[RecordedNode], norms: Sequence[float], is_recurrent:
 def dead_units(run: TrainingRun) -> Iterator[Finding]:
     """Find ReLUs that return zero for every input, and units after one that never get a gradient."""
     calls: dict[object, list[RecordedNode]] = {}
+    found: dict[str, Finding] = {}
     for node in run.nodes.values():
         if node.made.operation in ("relu", "threshold", "clamp_min") and node.outputs and not node.inside:
             calls.setdefault(_call(run, node), []).append(node)
@@ -217,7 +220,8 @@ def dead_units(run: TrainingRun) -> Iterator[Finding]:
                 tuple([node.id for node in nodes]),
             )
         elif finding := _dead_by_bias(run, nodes) or _dead_by_output(nodes):
-            yield finding
+            found.setdefault(finding.sentence, finding)  # a layer that a line calls twice is one layer
+    yield from found.values()
 
 
 def _call(run: TrainingRun, node: RecordedNode) -> object:
@@ -243,7 +247,7 @@ def _dead_by_bias(run: TrainingRun, nodes: Sequence[RecordedNode]) -> Finding | 
             dead = [unit for unit in range(units) if all(grad is not None and grad[unit] == 0 for grad in grads)]
             share = len(dead) / units
             sure = samples >= _MANY_SAMPLES and share >= _MOST_DEAD
-            if units >= _FEW_SAMPLES and _DEAD <= share < 1 and (sure or _lies_low(nodes)):
+            if units >= _FEW_SAMPLES and _DEAD <= share < 1 and (sure or _lies_low(nodes, units)):
                 return _dead(parameter, nodes[0], dead, len(grads))
     return None
 
@@ -257,7 +261,7 @@ def _dead_by_output(nodes: Sequence[RecordedNode]) -> Finding | None:
     units, least = shape[unit_axis(len(shape))], min([count for count in counts if count is not None])
     samples, share = size_of(nodes[0].outputs[0]) // max(units, 1), least / max(units, 1)
     few = samples < _MANY_SAMPLES or units < _FEW_SAMPLES  # of few samples other units may be off each time
-    if few or not _DEAD <= share < 1 or not (share >= _MOST_DEAD or _lies_low(nodes)):
+    if few or not _DEAD <= share < 1 or not (share >= _MOST_DEAD or _lies_low(nodes, units)):
         return None
     node = nodes[0]
     return Finding(
@@ -272,10 +276,10 @@ def _dead_by_output(nodes: Sequence[RecordedNode]) -> Finding | None:
     )
 
 
-def _lies_low(nodes: Sequence[RecordedNode]) -> bool:
+def _lies_low(nodes: Sequence[RecordedNode], units: int) -> bool:
     """Return True if the inputs of ReLUs reach much further below zero than above, so not by chance."""
-    given = [node.inputs[0] for node in nodes if node.inputs]
-    return any(each.min is not None and each.max is not None and -each.min > _LOW * each.max for each in given)
+    given, low = [node.inputs[0] for node in nodes if node.inputs], _NARROW_LOW if units < _NARROW else _LOW
+    return any(each.min is not None and each.max is not None and -each.min > low * each.max for each in given)
 
 
 def _dead(parameter: TrainedParameter, node: RecordedNode, dead: Sequence[int], steps: int) -> Finding:

@@ -118,17 +118,32 @@ healthy(slow=True)(reader, "RNN", 30)
 healthy(slow=True)(reader, "GRU", 40)
 
 
-def relus(torch, dead):
+def relus(torch, dead, low=-50.0, high=0.0):
     net = mlp(torch, 6, 8, 3, between="ReLU")
     with torch.no_grad():
-        net[0].bias.copy_(torch.tensor([-50.0] * dead + [0.0] * (8 - dead)))
+        net[0].bias.copy_(torch.tensor([low] * dead + [high] * (8 - dead)))
     return train(torch, net, *classes(torch), lr=0.05)
+
+
+def called_twice(torch):
+    """Dead units of a layer that one line calls twice, as for two views of a sample."""
+    net = mlp(torch, 6, 8, 3, between="ReLU")
+    with torch.no_grad():
+        net[0].bias.copy_(torch.tensor([-50.0] * 5 + [0.0] * 3))
+    x, y = classes(torch)
+
+    def loss_of():
+        return torch.nn.functional.cross_entropy(net(x) + net(x.flip(0)), y)
+
+    return train(torch, net, lr=0.05, loss_of=loss_of)
 
 
 DEAD = "96 values in 4 calls; its input is from -5"
 fault("dead units", "Every output of relu in ROOT/1", DEAD)(relus, 8)
 fault("dead units", "5 of 8 units of relu in ROOT/1")(relus, 5)
 healthy()(relus, 0)
+healthy("half of a few units are off by chance where biases outweigh inputs")(relus, 4, -5.0, -0.5)
+fault("dead units", "5 of 8 units of relu in ROOT/1")(called_twice)
 
 
 def chained(torch, places):
