@@ -109,6 +109,29 @@ def test_an_input_that_is_differentiated_is_no_weight(engine):
     assert [each.name for each in run.trained] == ["net.weight", "net.bias"]
 
 
+def parts_written(torch):
+    """A weight of which parts are written, and a leaf that shares its memory."""
+    w = torch.ones(3, requires_grad=True)
+
+    def run():
+        (w**3).sum().backward()
+        with torch.no_grad():
+            w[0] += 1e-3
+            w.view(3)[1:].mul_(0.5)
+            w.narrow(0, 0, 2).fill_(2.0)
+        part = w.detach()[1:].requires_grad_()
+        (part * 2).sum().backward()
+
+    return run
+
+
+@each_engine
+def test_a_part_of_a_weight_is_a_weight_of_its_own_only_if_it_collects_gradients(engine):
+    run = recorded(engine, parts_written).kept(TrainingRun)
+    assert [(each.name, len(each.gradients)) for each in run.parameters.values()] == [("w", 1), ("part", 1)]
+    assert run.parameters[next(iter(run.parameters))].updates
+
+
 @each_engine
 def test_a_cut_is_known_with_its_line(engine):
     def program(torch):

@@ -169,6 +169,7 @@ class TrainingRun(RecordedBackwards):
         self._grads: dict[str, Value | None] = {}
         self._registered: set[str] = set()  # what modules hold that were called
         self._since: dict[str, tuple[object, ...]] = {}  # parameter -> who wrote it since the last backward began
+        self._parts: dict[str, TensorSeen] = {}  # views of parameters, made where gradients are off
         super().__init__(events)
         for id, parameter in self.parameters.items():
             parameter.grad, parameter.value = self._grads.get(id), self.values[id]
@@ -188,10 +189,11 @@ class TrainingRun(RecordedBackwards):
         super()._see(at, seen)
         if seen.node is not None or seen.level is not None:
             return
-        if seen.requires_grad or id in self.parameters:
+        if seen.requires_grad and seen.base in self.parameters and id not in self.parameters:
+            self._parts[id] = seen
+        elif seen.requires_grad or id in self.parameters:
             if id not in self.parameters:
-                known, was_frozen = id in self._registered, self.frozen.pop(id, None) is not None
-                self.parameters[id] = TrainedParameter(id, seen, seen.value, registered=known, was_frozen=was_frozen)
+                self._add(seen)
             elif before is not None and before is not seen.value and not is_same(before, seen.value):
                 self._note_update(at, id, "", before, seen.value, None, None)  # by a way that was not seen
             elif self.parameters[id].seen.name is None and seen.name is not None:
@@ -200,9 +202,20 @@ class TrainingRun(RecordedBackwards):
         elif seen.name is not None and "." in seen.name and seen.cut is None:
             self.frozen.setdefault(id, seen)
 
+    def _add(self, seen: TensorSeen) -> None:
+        known, was_frozen = seen.id in self._registered, self.frozen.pop(seen.id, None) is not None
+        self.parameters[seen.id] = TrainedParameter(seen.id, seen, seen.value, registered=known, was_frozen=was_frozen)
+
+    def _add_part(self, id: str | None) -> None:
+        """Count a view of a parameter as one of its own: it collects gradients, or a module holds it."""
+        if id in self._parts:
+            self._add(self._parts.pop(id))
+            self._grads[id] = self.parameters[id].seen.grad
+
     def _create(self, at: int, made: NodeCreated) -> None:
         super()._create(at, made)
         for edge in made.edges:
+            self._add_part(edge.target)
             parameter = self.parameters.get(edge.target or "")
             if parameter is not None:
                 parameter.used.append(made.node)
@@ -288,6 +301,7 @@ class TrainingRun(RecordedBackwards):
         self.called.append((at, event))
         for held in event.parameters:
             self._registered.add(held.tensor)
+            self._add_part(held.tensor)
             if held.tensor in self.parameters:
                 self.parameters[held.tensor].registered = True
 
