@@ -76,6 +76,11 @@ def target_of_another_shape(torch: Any, F: Any) -> None:
     F.cross_entropy(scores, labels)
 
 
+def targets_in_a_column(torch: Any, F: Any) -> None:
+    scores, labels = torch.ones(4, 3), torch.zeros(4, 1, dtype=torch.int64)
+    F.cross_entropy(scores, labels)
+
+
 def label_beyond_the_classes(torch: Any, F: Any) -> None:
     scores, labels = torch.ones(2, 3), torch.tensor([0, 3])
     F.cross_entropy(scores, labels)
@@ -132,6 +137,7 @@ KNOWN: dict[Fails, tuple[str, ...]] = {
     batches: ("`torch.bmm(q, k)` (q is (2, 3, 4) and k is (2, 3, 4))", "transpose"),
     residual: ("`x + h` (x is (5, 4) and h is (5, 6))", "one of them 1"),
     target_of_another_shape: ("scores is (4, 3) and labels is (2,)", "one target for each prediction"),
+    targets_in_a_column: ("scores is (4, 3) and labels is (4, 1)", "squeeze(1)"),
     label_beyond_the_classes: ("scores is (2, 3)", "the classes are 0 to C - 1"),
     reshaped: ("`x.view(4, 2)` (x is (2, 3))", "don't fill"),
     joined: ("one is (2, 3) and other is (2, 4)", "cat() takes"),

@@ -43,7 +43,11 @@ def _largest(values: Sequence[Value]) -> float:
 def without_gradients(run: TrainingRun) -> Iterator[Finding]:
     """Find trained layers that get, in each step, what weights computed under `no_grad`."""
     found: dict[object, list[tuple[RecordedNode, Cut]]] = {}
-    given: dict[object, set[str | None]] = {}
+    given: dict[object, set[tuple[str | None, int]]] = {}
+    written: dict[str, list[int]] = {}
+    for at, event in enumerate(run.events):
+        if isinstance(event, TensorWritten):
+            written.setdefault(event.tensor, []).append(at)
     for node in run.nodes.values():
         if node.inside or not node.made.scope or not _has_weight(run, node):
             continue
@@ -53,7 +57,7 @@ def without_gradients(run: TrainingRun) -> Iterator[Finding]:
             if cut is not None and cut.word in _SWITCHED_OFF and _is_behind_unused(run, cut):
                 same = node.made.name, node.made.scope, node.line, cut.source
                 found.setdefault(same, []).append((node, cut))
-                given.setdefault(same, set()).add(arg.tensor)
+                given.setdefault(same, set()).add((arg.tensor, bisect(written.get(arg.tensor or "", []), node.event)))
     began = [each.event for each in run.backwards]
     for same, all in found.items():
         steps = len({bisect(began, node.event) for node, _ in all})

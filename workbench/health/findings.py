@@ -54,6 +54,7 @@ RULES: tuple[Rule, ...] = (
     updates.taken_back,
     loop.not_cleared,
     loop.unchanged,
+    loop.rate_became_zero,
     behind.saved_written,
     behind.gradient_written,
     scaling.clipped_scaled,

@@ -170,6 +170,34 @@ def unchanged(run: TrainingRun) -> Iterator[Finding]:
             )
 
 
+def rate_became_zero(run: TrainingRun) -> Iterator[Finding]:
+    """Find steps that change nothing since the learning rate became 0, as by a scheduler."""
+    for at, event in {event.number: (at, event) for at, event in run.optimizers}.values():
+        ids = [id for group in event.groups if group.lr == 0 for id in group.parameters]
+        held = [run.parameters[id] for id in ids if id in run.parameters]
+        held = [each for each in held if any(rates_of(run, each.id))]
+        since = {each.id: [update for update in each.updates if update.event > at] for each in held}
+        still = [each for each in held if _are_still(since[each.id]) and any(map(_has_gradient, since[each.id]))]
+        if not still:
+            continue
+        updates = since[still[0].id]
+        norm = max([update.grad.norm for update in updates if update.grad is not None])
+        yield Finding(
+            "step changes nothing",
+            False,
+            asked(
+                f"{event.optimizer}.step() at {place(updates[0].source)} has no effect on {named(still)} in the last "
+                f"{len(updates)} of {plural(len(still[0].updates), 'step')}: the learning rate (lr) became 0, although "
+                f"the gradient norm of {still[0].name} still reached {norm:.3g}."
+            ),
+            "Check the scheduler that sets it: it should not reach 0 before the last step. Call its `step()` once per "
+            "epoch or once per update, as its arguments count.",
+            updates[0].source,
+            updates[-1].event,
+            tuple([each.id for each in still]),
+        )
+
+
 def _has_gradient(update: Update) -> bool:
     return update.grad is not None and update.grad.norm > 0
 
@@ -181,7 +209,10 @@ def _is_as_large(parameter: TrainedParameter, others: Sequence[TrainedParameter]
 
 
 def _stays(parameter: TrainedParameter) -> bool:
-    updates = parameter.updates
+    return _are_still(parameter.updates)
+
+
+def _are_still(updates: Sequence[Update]) -> bool:
     return len(updates) >= _STEPS and all(
         is_same(update.before, update.after) and not update.after.nonfinite for update in updates
     )

@@ -208,16 +208,19 @@ def never_updated(run: TrainingRun) -> Iterator[Finding]:
     if ours:
         step = f"{they} {is_are} in no parameter group of {series([*names_of])} ({place(update.source)})"
     size = f"a norm of up to {norms[name]:.3g} for {name}" if name else "only zeros"
-    sentence = (
-        f"{named(left)} {is_are} never updated: {they} {'gets' if one else 'get'} gradients ({size}), but {step}."
-    )
+    fresh = _backwards_of_new(run, left)
+    gets = f"{they} {'gets' if one else 'get'} gradients ({size})"
+    gets = f"{plural(fresh, 'backward pass')} brought gradients ({size}), each to new tensors" if fresh else gets
+    sentence = f"{named(left)} {is_are} never updated: {gets}, but {step}."
     unknown = all(each.seen.name is None or "[" in each.seen.name for each in left)  # `net.layers[0].weight`
     unknown = len(unheld) == len(left) if run.called else unknown
     yield Finding(
         "not in the optimizer",
         certain,
         asked(sentence, certain),
-        "Put them in an `nn.ModuleList`: modules in a plain list aren't registered."
+        "Create the layer once, in `__init__`: a layer created in `forward` starts with new weights in each call."
+        if fresh
+        else "Put them in an `nn.ModuleList`: modules in a plain list aren't registered."
         if unknown
         else f"Call `optimizer.add_param_group` when {they} {is_are} unfrozen, or give the optimizer all "
         "parameters from the start: it skips those without a gradient."
@@ -228,6 +231,19 @@ def never_updated(run: TrainingRun) -> Iterator[Finding]:
         left[0].gradients[-1].event,
         tuple([each.id for each in left]),
     )
+
+
+def _backwards_of_new(run: TrainingRun, left: Sequence[TrainedParameter]) -> int:
+    """Return how many backward passes each brought gradients to tensors of their own; 0 where any is met again."""
+    kinds: dict[object, list[int]] = {}
+    for each in left:
+        if len(each.gradients) != 1 or not each.used:
+            return 0
+        node = run.nodes[each.used[0]]
+        begun = sum(backward.event < each.gradients[0].event for backward in run.backwards)
+        kinds.setdefault((each.shape, node.made.operation, node.line), []).append(begun)
+    counts = [len(passes) for passes in kinds.values() if len({*passes}) == len(passes)]
+    return min(counts) if len(counts) == len(kinds) and min(counts, default=0) > 1 else 0
 
 
 def _is_of_a_backward(run: TrainingRun, parameter: TrainedParameter) -> bool:

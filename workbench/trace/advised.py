@@ -124,7 +124,8 @@ CALLED = {
     "outside target": Advice(
         "",
         "The shapes don't fit in {called}: the loss needs one target for each prediction.",
-        "Print both shapes. Look for a view(-1) or flatten() that merges the batch with another dimension.",
+        "Print both shapes. Look for a view(-1) or flatten() that merges the batch with another dimension, or for a "
+        "squeeze(1) that class targets of shape (N, 1) need.",
         phase="forward",
     ),
     "outside class": Advice(

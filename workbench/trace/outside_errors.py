@@ -39,7 +39,10 @@ _KINDS = (
         r"Given normalized_shape=.*expected input|input\.size\(-1\) must be equal to input_size|"
         r"size does not match weight size|expecting embedding dimension of",
     ),
-    ("outside target", r"Expected input batch_size \(\d+\) to match|[Tt]arget size \(.*input size"),
+    (
+        "outside target",
+        r"Expected input batch_size \(\d+\) to match|[Tt]arget size \(.*input size|multi-target not supported",
+    ),
     ("outside class", r"Target -?\d+ is out of bounds"),
     ("outside index", r"index out of range in self"),
     (

@@ -366,23 +366,27 @@ for engine, first in {"workbench": "the (6, 6) parameter used in ", "torch": "ne
 healthy()(listed, "ModuleList")
 
 
-def cached(torch, is_frozen):
-    """A head that trains on what an encoder gives under no_grad."""
+def cached(torch, is_frozen, into=""):
+    """A head that trains on what an encoder gives under no_grad, in new memory or in a buffer."""
     encoder, head = torch.nn.Linear(6, 8), torch.nn.Linear(8, 3)
     if is_frozen:
         freeze(encoder)
     x, y = classes(torch)
+    buffer = torch.zeros(len(x), 8)
 
     def loss_of():
         with torch.no_grad():
             h = torch.tanh(encoder(x))  # under no_grad
+            h = buffer.copy_(h) if into else h
         return torch.nn.functional.cross_entropy(head(h), y)
 
     return train(torch, head, rounds=3, loss_of=loss_of)
 
 
 fault("under no_grad", at="# under no_grad", asks=True)(cached, False)
+fault("under no_grad", at="# under no_grad", asks=True)(cached, False, "a buffer")
 healthy()(cached, True)
+healthy()(cached, True, "a buffer")
 
 
 def checkpointed(torch, asks_for_input):
@@ -483,6 +487,56 @@ healthy()(optimized, second="unused", rounds=1)
 fault("step changes nothing", "the learning rate (lr) is 0")(optimized, lr=0.0)
 fault("step changes nothing", "The learning rate (lr) of this group is 0.", asks=True)(optimized, "still")
 fault("not in the optimizer", "they are in no parameter group of SGD")(optimized, "first")
+
+
+def scheduled(torch, rates):
+    """A training run whose scheduler sets these learning rates, one per iteration."""
+    net = net_of(torch)
+    optimizer = torch.optim.SGD(weights(net), lr=1.0)
+    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda at: rates[min(at, len(rates) - 1)])
+    x, y = torch.randn(8, 4), torch.randn(8, 2)
+
+    def run():
+        for _ in rates:
+            optimizer.zero_grad()
+            torch.nn.functional.mse_loss(net(x), y).backward()
+            optimizer.step()  # with the scheduled rate
+            scheduler.step()
+
+    return run
+
+
+fault("step changes nothing", "in the last 3 of 5 steps", "became 0", at="# with the scheduled", asks=True)(
+    scheduled, (0.1, 0.01, 0.0, 0.0, 0.0)
+)
+healthy("a rate that ends at 0")(scheduled, (0.1, 0.01, 0.001, 0.0))
+healthy("a warm-up from 0")(scheduled, (0.0, 0.01, 0.1, 0.1))
+
+
+def created_in_forward(torch, where):
+    """A layer that each call of the model creates."""
+    nn = torch.nn
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body = nn.Linear(4, 4)
+            if where == "init":
+                self.head = nn.Linear(4, 1)
+
+        def forward(self, x):
+            head = nn.Linear(4, 1) if where == "forward" else self.head
+            return head(self.body(x))
+
+    net = Net()
+    x = torch.randn(6, 4)
+    return train(torch, net, loss_of=lambda: net(x).square().mean())
+
+
+fault("not in the optimizer", "each to new tensors", "in `__init__`", without="ModuleList", asks=True)(
+    created_in_forward, "forward"
+)
+healthy()(created_in_forward, "init")
 
 
 def wide(torch, kind, lr):
