@@ -391,7 +391,7 @@ def sum_with_a_step_between(engine, w, v, x):
     return [trace.why(w)]
 
 
-@asks("there", "If each backward pass should count alone, call zero_grad() before it.", "The backward pass at line ")
+@asks("there", "should count alone, set w.grad = None before it, or call zero_grad()", "The backward pass at line ")
 def accumulated_or_cleared(engine, w, v, x):
     optimizer = engine.optim.SGD([w], lr=0.1)
     with recorded(engine) as trace:

@@ -8,57 +8,118 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..trace.call_records import HooksFound
-from ..trace.records import EventLost, NodeStarted, TensorWritten
+from ..trace.facts import Saved, TensorSeen
+from ..trace.records import DATA, UNREPORTED, EventLost, NodeStarted, TensorWritten
 from ..trace.values import Value, said
 from .backwards import RecordedBackward
-from .finding import Finding, listed, place, told
+from .finding import Finding, asked, listed, place, told
 from .graph import Grads, RecordedNode
 from .measures import distance, is_same
 from .training_run import TrainingRun
-from .zero_gradient import MASKS
+from .zero_gradient import MASKS, PRODUCTS
 
+# What computes its gradients from all the numbers that it saved.
+_READ = frozenset(
+    "mul div exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal pow square tanh sigmoid sin cos softmax "
+    "log_softmax mm addmm bmm baddbmm mv dot matmul mse_loss".split()
+)
+# What saves a tensor for its shape alone.
+_READ_SHAPES = frozenset(
+    "gather masked_select take nll_loss nll_loss2d max_pool2d_with_indices max_pool3d_with_indices avg_pool2d "
+    "avg_pool3d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool2d index_put".split()
+)
 _NEAR = 1e-3  # as a share of both norms: what was computed again, or summed in another order
 
 
 def saved_written(run: TrainingRun) -> Iterator[Finding]:
-    """Find nodes that read a saved tensor in backward that was written through `.data` since."""
+    """Find nodes that read a saved tensor in backward that was written since, where autograd didn't see it."""
     written: dict[str, TensorWritten] = {}  # owner of memory -> the last such write
+    assigned: dict[str, tuple[int, TensorWritten]] = {}  # tensor -> the last `w.data = ...`
     values: dict[str, Value] = {}
     told_of: set[object] = set()
-    for event in run.events if _writes_data(run) else ():
+    for at, event in enumerate(run.events) if _writes_unseen(run) else ():
         values.update([(seen.id, seen.value) for seen in getattr(event, "tensors", ())])
-        if isinstance(event, TensorWritten):
+        if isinstance(event, TensorWritten) and event.tensor in run.tensors:
             values[event.tensor] = event.value
-            if _is_data(run, event) and event.node is None:
+            if event.name == DATA:
+                assigned[event.tensor] = at, event
+            elif event.name == UNREPORTED or (_is_data(run, event) and event.node is None):
                 written[run.tensors[event.tensor].base or event.tensor] = event
         elif isinstance(event, NodeStarted) and written and (node := run.nodes.get(event.node)) is not None:
             for saved in node.made.saved:
                 seen = run.tensors.get(saved.tensor or "")
                 write = None if seen is None else written.get(seen.base or seen.id)
-                if seen is None or write is None or saved.packed is not None or (node.line, write.source) in told_of:
+                if seen is None or write is None or saved.packed is not None:
                     continue
+                if write.name == UNREPORTED and seen.id in assigned and assigned[seen.id][0] > node.event:
+                    write = assigned[seen.id][1]
                 was, now = node.saved.get(saved.name), values.get(seen.id)
                 if was is None or now is None or not _differ(was, now) or _is_same_mask(node, was, now):
                     continue
+                if (node.line, write.source) in told_of or not _is_data(run, write) and _is_unread(node, saved, seen):
+                    continue
                 told_of.add((node.line, write.source))
-                owner = run.tensors.get(seen.base or "")
-                name = seen.name or (owner.name if owner is not None else None) or saved.name
-                yield Finding(
-                    "saved memory written",
-                    True,
-                    f"{told(node)} computes its gradient from other numbers than its result: it saved {name} as "
-                    f"{said(was)}, but {write.name} ({place(write.source)}) wrote into that memory through .data, "
-                    f"which version counting doesn't see. In backward it is {said(now)}.",
-                    "Write through `detach()` or under `no_grad`, where autograd detects a wrong write, and only "
-                    "after the backward pass. Or write into a copy: `clone()`.",
-                    write.source,
-                    node.started[0],
-                    (node.id, seen.id),
-                )
+                yield _written_finding(run, node, seen, saved.name, write, (was, now))
 
 
-def _writes_data(run: TrainingRun) -> bool:
-    return any(isinstance(event, TensorWritten) and _is_data(run, event) for event in run.events)
+def _written_finding(
+    run: TrainingRun, node: RecordedNode, seen: TensorSeen, slot: str, write: TensorWritten, values: tuple[Value, Value]
+) -> Finding:
+    owner = run.tensors.get(seen.base or "")
+    name = seen.name or (owner.name if owner is not None else None) or slot
+    certain = _is_data(run, write) or node.made.operation in _READ
+    how, fix = _written_how(write)
+    was, now = map(said, values)
+    return Finding(
+        "saved memory written",
+        certain,
+        asked(
+            f"{told(node)} computes its gradient from other numbers than its result: it saved {name} as {was}, but "
+            f"{how}. In backward it is {now}.",
+            certain,
+        ),
+        fix,
+        write.source or node.line,
+        node.started[0],
+        (node.id, seen.id),
+    )
+
+
+def _written_how(write: TensorWritten) -> tuple[str, str]:
+    """Return what wrote into saved memory, and what to do."""
+    if write.name == UNREPORTED:
+        return (
+            "before its backward something else wrote into that memory, which version counting doesn't see: through "
+            "NumPy (`x.numpy()`, or the array of `from_numpy(array)`), for example",
+            "Compute a new array or write into a copy (`array.copy()`, `x.clone()`), or write only after the backward "
+            "pass.",
+        )
+    if write.name == DATA:
+        return (
+            f"an assignment to `.data` ({place(write.source)}) gave the tensor other memory, which version counting "
+            "doesn't see",
+            "Assign to `.data` only after the backward pass. Or write under `no_grad` (`w.copy_(...)`), where autograd "
+            "detects a wrong write.",
+        )
+    return (
+        f"{write.name} ({place(write.source)}) wrote into that memory through .data, which version counting doesn't "
+        "see",
+        "Write through `detach()` or under `no_grad`, where autograd detects a wrong write, and only after the "
+        "backward pass. Or write into a copy: `clone()`.",
+    )
+
+
+def _writes_unseen(run: TrainingRun) -> bool:
+    writes = [event for event in run.events if isinstance(event, TensorWritten)]
+    return any(event.name == UNREPORTED or _is_data(run, event) for event in writes)
+
+
+def _is_unread(node: RecordedNode, saved: Saved, seen: TensorSeen) -> bool:
+    """Return True if a node's gradients may not depend on the numbers of what it saved."""
+    operation, targets = node.made.operation, [edge.target for edge in node.made.edges if edge.target is not None]
+    if operation in _READ_SHAPES and saved.name in ("self", "input"):
+        return True
+    return operation in PRODUCTS and len(targets) == 1 and targets[0] in (seen.id, seen.node)
 
 
 def _is_data(run: TrainingRun, event: TensorWritten) -> bool:

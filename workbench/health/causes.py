@@ -16,10 +16,10 @@ from .training_run import TrainingRun, TrainingStep
 
 # The words for cuts by which gradients were off: how something was computed, and what to do if that is not meant.
 _SWITCHED_OFF = {
-    "no_grad": ("under `no_grad`", "remove `no_grad`"),
+    "no_grad": ("under `no_grad`", "Remove `no_grad`"),
     "checkpoint": (
         "by a checkpoint with use_reentrant=True, none of whose inputs takes a gradient",
-        "call checkpoint with use_reentrant=False",
+        "Call checkpoint with use_reentrant=False",
     ),
 }
 _HUGE = 1e10  # numbers that something has let grow
@@ -74,7 +74,7 @@ def without_gradients(run: TrainingRun) -> Iterator[Finding]:
                 f"No gradient passes on from {told(node)}: in {plural(steps, 'step')} its input was computed from "
                 f"trainable weights {how} ({place(cut.source)})."
             ),
-            f"If those weights should train, {leave}. If not, freeze them with `requires_grad_(False)`.",
+            f"{leave} if those weights should train. If not, freeze them with `requires_grad_(False)`.",
             cut.source or node.line,
             node.event,
             (node.id,),

@@ -42,8 +42,8 @@ class Finding:
 
     @property
     def fix(self) -> str:
-        """The advice, as a line that begins with "Fix:", or with "If" when it depends on what you intended."""
-        return self.next_step if self.next_step.startswith("If ") else f"Fix: {self.next_step}"
+        """Return the advice as a line that begins with "Fix:"."""
+        return f"Fix: {self.next_step}"
 
     @property
     def entry(self) -> str:

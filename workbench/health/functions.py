@@ -43,7 +43,7 @@ class _Slope:
 
 def not_the_derivative(run: TrainingRun) -> Iterator[Finding]:
     """Find Functions whose backward differs from the change of their results, within one call or between calls."""
-    for nodes in _functions(run).values():
+    for nodes in functions_of(run).values():
         if _are_apart(pairs := _pairs(nodes)):
             yield _pairs_finding(nodes[0], pairs)
             continue
@@ -59,7 +59,7 @@ def not_the_derivative(run: TrainingRun) -> Iterator[Finding]:
 
 def compared(run: TrainingRun) -> str:
     """Describe which Functions' backward was compared, with a formula or with their results, and which wasn't."""
-    functions = {name: nodes for name, nodes in _functions(run).items() if nodes[0].made.code}  # no library's
+    functions = {name: nodes for name, nodes in functions_of(run).items() if nodes[0].made.code}  # no library's
     whole = [
         name
         for name, nodes in functions.items()
@@ -78,7 +78,7 @@ def compared(run: TrainingRun) -> str:
     return ". ".join(said)
 
 
-def _functions(run: TrainingRun) -> dict[str, list[RecordedNode]]:
+def functions_of(run: TrainingRun) -> dict[str, list[RecordedNode]]:
     """Return the nodes of each Function whose backward ran, except those that run a backward pass of their own.
 
     A checkpoint does: its backward reaches weights, which aren't its inputs and change before the next step.

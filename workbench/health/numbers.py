@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 
+from ..trace.call_records import MODULE_HOOKS
 from ..trace.values import number, unit_axis
 from .finding import Finding, asked, listed, place, plural, span, told
 from .graph import RecordedNode
@@ -35,7 +36,7 @@ _LOW = 4.0
 _NARROW = 16  # units of a layer, of fewer half are off by chance
 _NARROW_LOW = 20.0
 _FEW_SAMPLES = 4  # in a smaller batch a unit is off by chance
-_MAY_END = ("relu", "threshold", "clamp_min", "BackwardHookFunction")  # the last has hooks of a module, told as such
+_MAY_END = ("relu", "threshold", "clamp_min", MODULE_HOOKS)  # the last has hooks of a module, told as such
 _TURNS = ("t", "transpose", "permute", "mT")
 _STEPS = 3  # before exact zeros are reported
 
@@ -397,15 +398,15 @@ def _zeros_between_nodes(run: TrainingRun, weights: list[TrainedParameter]) -> I
     if len(hooks) == len(whole) >= _STEPS:
         node, line = run.nodes.get(hooks[0].node), hooks[0].hook.source
         who = hooks[0].hook.title
-        if node is not None and node.made.operation == _MAY_END[-1]:
+        if node is not None and node.made.operation == MODULE_HOOKS:
             who = f"A full backward hook of {node.made.scope or 'a module'}"
         what = f"{who}{f' ({place(line)})' if line else ''} makes gradients 0"
-        advice = "If not, return another gradient from the hook, or remove it."
+        advice = "Return another gradient from the hook, or remove it."
     elif len(sums) == len(whole) >= _STEPS:
         node = run.nodes.get(sums[0])
         line = node.line if node is not None else None
         what = f"The gradients that reach {f'the result of {told(node)}' if node else weights[0].name} cancel out"
-        advice = "If not, detach one of the two that are added and subtracted, as in x + (q - x).detach()."
+        advice = "Detach one of the two that are added and subtracted, as in x + (q - x).detach()."
     else:
         return
     yield Finding(

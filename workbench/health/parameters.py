@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..trace.cuts import instead, is_dtype
+from ..trace.cuts import cut_words, instead, is_dtype
 from ..trace.facts import Cut, SourceLine
 from ..trace.values import series
 from .causes import alike
@@ -22,6 +22,10 @@ _WORDS = {
     "data": "`.data` cuts the gradient path",
     "no_grad": "everything from there on is computed under `no_grad`,",
 }
+_TENSORS_ONLY = (
+    "Compute the loss from the model's output with tensor operations only: `torch.tensor(...)`, `item()` and `numpy()` "
+    "create values without a graph."
+)
 _LEAST = 4  # numbers of a weight that can be told from another's by its values
 _MATRIX = 2
 _NEAR = 0.2  # as a multiple of its norm: a weight that follows another
@@ -39,12 +43,13 @@ def no_way(run: TrainingRun) -> Iterator[Finding]:
     for backward in run.backwards:
         if backward.inner or backward.targets is not None or backward.failed or not backward.roots:
             continue
-        roots = [root.node for root in backward.roots]
+        roots, advice = [root.node for root in backward.roots], _TENSORS_ONLY
         leaves = [run.parameters[id] for id in roots if id in run.parameters]
         if len(leaves) == len(roots) and not any(each.is_held or each.updates for each in leaves):
+            why, advice = _leaf_because(run, leaves[0])
             sentence = (
-                f"The backward pass at {place(backward.source)} starts from {leaves[0].name}, which is a leaf: it was "
-                "computed from nothing that takes gradients, so no weight gets one."
+                f"The backward pass at {place(backward.source)} starts from {leaves[0].name}, which is a leaf: {why}, "
+                "so no weight gets a gradient."
             )
         elif (used := _used_before(run, held, backward.event)) and not any(each.gradients for each in held):
             others = [run.parameters[id] for id in backward.received if id in run.parameters]
@@ -59,13 +64,23 @@ def no_way(run: TrainingRun) -> Iterator[Finding]:
             "loss depends on no weight",
             True,
             sentence,
-            "Compute the loss from the model's output with tensor operations only: "
-            "`torch.tensor(...)`, `item()` and `numpy()` create values without a graph.",
+            advice,
             backward.source,
             backward.event,
             tuple(roots),
         )
         return
+
+
+def _leaf_because(run: TrainingRun, leaf: TrainedParameter) -> tuple[str, str]:
+    """Return why a result is a leaf, and what to do: what cut it off from the weights, if that is known."""
+    known = run.cuts.get(leaf.id)
+    if known is None:
+        return "it was computed from nothing that takes gradients", _TENSORS_ONLY
+    _, cut = known
+    by = f"{cut_words(cut)} at {place(cut.source)} cuts it off from the weights"
+    undo = "Compute a loss that has a derivative instead, such as `cross_entropy`" if is_dtype(cut.word) else None
+    return by, f"{undo or instead(cut.word)}. Setting `requires_grad` doesn't connect a result to the weights."
 
 
 def _used_before(run: TrainingRun, parameters: Sequence[TrainedParameter], event: int) -> list[TrainedParameter]:
@@ -76,7 +91,8 @@ def _used_before(run: TrainingRun, parameters: Sequence[TrainedParameter], event
 class _End:
     """The place where the gradient of a parameter gets no further."""
 
-    kind: str  # "cut", "none" (a node returned none) or "lost" (what was computed is no part of the loss)
+    # "cut", "read" (only numbers are read behind a cut), "none" (a node returned none) or "lost" (no part of the loss)
+    kind: str
     line: SourceLine | None
     event: int
     node: RecordedNode | None
@@ -103,7 +119,7 @@ def never_reached(run: TrainingRun) -> Iterator[Finding]:
         if end.kind == "cut" and all(_is_copied(each, reached) for each in parameters):
             continue
         ours = end.kind == "none" and end.node is not None and end.node.made.custom
-        certain = ours or (any(_root(each) in roots for each in parameters) and end.kind != "lost")
+        certain = ours or (any(_root(each) in roots for each in parameters) and end.kind not in ("lost", "read"))
         word = end.cut.word if end.cut is not None else ""
         if not certain and word == "detach" and given and not any(each.id in given for each in parameters):
             continue  # another model, which no optimizer is given either: it is meant twice
@@ -141,9 +157,14 @@ def _last(parameter: TrainedParameter) -> str:
 def _end(run: TrainingRun, parameter: TrainedParameter) -> _End:
     """Return where the path ends, searched from the parameter."""
     way = run.before(parameter.id)
-    for at, cut in run.cuts.values():
+    read: _End | None = None
+    for id, (at, cut) in run.cuts.items():
         if (end := next((each for each in cut.ends if each in way), None)) is not None:
-            return _End("cut", cut.source, at, run.nodes.get(end), cut)
+            if id in run.constants:
+                return _End("cut", cut.source, at, run.nodes.get(end), cut)
+            read = read or _End("read", cut.source, at, run.nodes.get(end), cut)
+    if read is not None:
+        return read
     made = [run.nodes[id] for id in way if id in run.nodes]
     for node in made:
         for target, sent in run.sends_on(node.id, node.sent):
@@ -163,7 +184,13 @@ def _never(parameters: Sequence[TrainedParameter], end: _End, certain: bool, bac
         why = whole if is_dtype(word) else _WORDS.get(word, f"`{word}` cuts the gradient path")
         why += f" at {place(end.line)}"
         undo, them = instead(end.cut.word), "these parameters" if len(parameters) > 1 else "this parameter"
-        next_step = f"If that isn't intended, {undo[0].lower()}{undo[1:]}; otherwise freeze {them}."
+        next_step = f"{undo} if that isn't intended; otherwise freeze {them}."
+    elif end.kind == "read" and end.cut is not None:
+        why = f"`{end.cut.word}` cuts the gradient path at {place(end.line)}, where its numbers are read"
+        next_step = (
+            "Compute with tensors from there on: the results of NumPy and of Python numbers have no graph. If you only "
+            "print or log the numbers, check that the loss uses the model's output."
+        )
     elif end.kind == "none" and end.node is not None:
         why = f"the backward of {told(end.node)} returns None"
         next_step = "Return a gradient for each input that requires one, in the order of forward's arguments."
@@ -310,7 +337,7 @@ def broken_tie(run: TrainingRun) -> Iterator[Finding]:
         False,
         f"{one.name} and {other.name} start with the same {size_of(one.value)} values but are two separate "
         f"parameters{apart}. Should they be tied?",
-        f"If so, assign the same parameter to both modules: `{other.name} = {one.name}`. Copying or loading a state "
+        f"Assign the same parameter to both modules: `{other.name} = {one.name}`. Copying or loading a state "
         "dict makes two of it.",
         node.line if node is not None else None,
         node.event if node is not None else 0,
@@ -356,7 +383,7 @@ def frozen_between(run: TrainingRun) -> Iterator[Finding]:
             f"and after {it} {'trains' if len(trained) == 1 else 'train'}."
             f"{alike(names, [each.name for each in trained])}"
         ),
-        f"If {was} frozen by mistake, call `{names[0]}.requires_grad_(True)` and add {it} to the optimizer.",
+        f"Call `{names[0]}.requires_grad_(True)` and add {it} to the optimizer if {was} frozen by mistake.",
         node.line,
         node.event,
         tuple(frozen),

@@ -14,6 +14,7 @@ from .measures import is_broken, is_nothing
 from .not_finite import Cause, first_cause
 from .origin_words import places_of, possible_in
 from .question import NAMED, begun
+from .registered import grouped, registered
 from .unreached import UnreachedGradient
 from .zero_gradient import blocked, cancelled_at, lost_at, zero_because, zeroed_by
 
@@ -116,7 +117,9 @@ class PresentGradient(UnreachedGradient):
         """Report where a recorded backward pass lost it."""
         hook = zeroed_by(backward, self.graph.before(place))
         if hook is not None:
-            made.sentences.append(f"{begun(hook.sentence(self.frame))}.")
+            line = hook.hook.source
+            at = "" if line is None else f" It is defined at line {line.line} ({line.file}: {line.text})."
+            made.sentences.append(f"{begun(hook.sentence(self.frame))}.{at}")
             return
         if all(is_nothing(root.seed) for root in backward.roots):
             made.sentences.append(f"{begun(self._pass_words(backward))} started from a gradient of 0.")
@@ -233,7 +236,15 @@ class PresentGradient(UnreachedGradient):
             made.sentences.append("An optimizer took a step in between, with a gradient that includes earlier ones.")
             made.advice = "Call zero_grad() before each backward pass."
         else:
-            made.advice = "If each backward pass should count alone, call zero_grad() before it."
+            made.advice = f"If each backward pass should count alone, {self._clearing()}."
+
+    def _clearing(self) -> str:
+        """Return what clears the gradient: zero_grad() does where an optimizer or a module holds the tensor."""
+        graph, id = self.graph, self.asked.id
+        if id in (grouped(graph) if graph.optimizers else registered(graph)):
+            return "call zero_grad() before it"
+        other = ": no optimizer holds it" if graph.optimizers else ", or call zero_grad() of an optimizer that holds it"
+        return f"set {self.asked.slot} = None before it{other}"
 
     def _tell_uses(self, made: Answer) -> None:
         """Report that several nodes use the tensor, and their gradients add up."""

@@ -67,6 +67,10 @@ def refused_besides(run: RecordedBackwards, failed: Failed) -> Refusal | None:
     return None if known is None else Refusal(_begun(known[0]), known[1], failed.source)
 
 
+def _attribute(name: str) -> str | None:
+    return name.rpartition(".")[2] if "." in name else None
+
+
 class _Refused:
     """An error of a backward pass, and the graph up to it."""
 
@@ -179,12 +183,17 @@ class _Refused:
     def _joining(self, node: RecordedNode, output_nr: int) -> str:
         """Return a result that later lines use: by its variable, else its line's assignment, else the operation."""
         name = self._result(node, output_nr)
-        assigned = _ASSIGNED.search(node.line.text) if name.startswith("the result") and node.line is not None else None
-        return assigned[1] if assigned else name
+        assigned = None if node.line is None else _ASSIGNED.search(node.line.text)
+        if assigned and (name.startswith("the result") or _attribute(assigned[1]) == _attribute(name)):
+            return assigned[1]  # `self.memory` in a method, for what the program calls net.memory
+        return name
 
     def _result(self, node: RecordedNode, output_nr: int) -> str:
         """Return a result by its variable, else by the operation that gave it."""
-        results = [each for each in node.made.tensors if each.node == node.id and each.output_nr == output_nr]
+        seen = (
+            node.made.tensors if not node.made.found else [*self.run.tensors.values()]
+        )  # its users tell of its results
+        results = [each for each in seen if each.node == node.id and each.output_nr == output_nr]
         names = [self.run.tensors[each.id].name for each in results if each.id in self.run.tensors]
         name = next(filter(None, names), None)
         return name or f"the result of {node.made.operation or node.made.name}"
@@ -243,6 +252,11 @@ class _Refused:
             return (
                 "If it is a constant, such as old log-probabilities or targets, detach it before the loop: "
                 f"{_detached(names[0])}. If weights should train through it, c{anew}"
+            )
+        if old.line is None and "." in names[0]:  # what a module was given when it was made
+            return (
+                f"If {names[0]} is to be trained, make it a leaf that the module registers: put `nn.Parameter(...)` "
+                f"around its value. Otherwise c{anew}"
             )
         return f"C{anew} Once a step has changed the weights, retain_graph=True would fail or use old weights."
 

@@ -141,6 +141,36 @@ def never_used(run: TrainingRun) -> Iterator[Finding]:
         )
 
 
+def idle_flags(run: TrainingRun) -> Iterator[Finding]:
+    """Find attributes that were set to freeze weights, and that nothing reads."""
+    for name in dict.fromkeys([event.name for _, event in run.called]):
+        at, event = next(each for each in reversed(run.called) if each[1].name == name)
+        ids = {held.path: held.tensor for held in event.parameters}
+        typos = [flag for flag in event.flags if flag.path in ids]
+        frozen = [flag for flag in event.flags if flag.path not in ids]
+        for flags, certain in ((typos, True), (frozen, False)):
+            under = [id for path, id in ids.items() for each in flags if f"{path}.".startswith(each.path)]
+            if not any(id in run.parameters and run.parameters[id].gradients for id in under):
+                continue
+            what = listed([f"{name}.{each.path}".rstrip(".") for each in flags])
+            have, attribute = "has" if len(flags) == 1 else "have", flags[0].name
+            they, their = ("it still gets", "its") if len(flags) == 1 else ("they still get", "their")
+            who = they if certain else f"{their} parameters still get"
+            told_so = f"{what} {have} an attribute `{attribute} = False`, which freezes nothing: {who} gradients."
+            yield Finding(
+                "flag without effect",
+                certain,
+                asked(told_so, certain),
+                "Set `parameter.requires_grad = False`: the attribute of a parameter has this name alone."
+                if certain
+                else f"Call `{name}.{flags[0].path}".rstrip(".")
+                + ".requires_grad_(False)`, which freezes all parameters.",
+                event.source,
+                at,
+                tuple(under),
+            )
+
+
 def _runs_without_gradients(run: TrainingRun, unused: list[TrainedParameter]) -> bool:
     """Return True if some of these were used under `no_grad`, where only the last results are known."""
     ids = {each.id for each in unused}

@@ -74,7 +74,7 @@ def scaled_loss(run: TrainingRun) -> Iterator[Finding]:
                 f"{update.optimizer or 'the update'} ({place(update.source)}) uses gradients that are still "
                 f"{factor:,.0f} times as large: nothing divides those of {named(stepped)}."
             ),
-            "If the factor is a loss scale, divide the gradients by it before the step: "
+            "Divide the gradients by the factor before the step if it is a loss scale: "
             "`for p in model.parameters(): p.grad /= scale`, or use `torch.amp.GradScaler`.",
             node.line,
             node.event,

@@ -40,8 +40,8 @@ def target_trained(run: TrainingRun) -> Iterator[Finding]:
             "target trained",
             False,
             asked(f"{takes}{trains}."),
-            f"If {copy} is to follow {original} only by copying its weights, compute with it under "
-            f"`with torch.no_grad():`, or detach() what it returns{take_out}.",
+            f"Compute with {copy} under `with torch.no_grad():` if it is to follow {original} only by copying its "
+            f"weights, or detach() what it returns{take_out}.",
             first.line if first is not None else None,
             run.backwards[0].event,
             tuple([each.id for each in targets]),

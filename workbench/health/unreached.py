@@ -233,10 +233,16 @@ class UnreachedGradient(GradientQuestion):
             last = ends[-1]
             made.behind = graph.way([last], self.place or "")
             made.marks[last] = "nothing has used its result"
-            where = self._listed(map(self._described, ends[-NAMED:]))
+            lines = {graph.nodes[node].line or node: node for node in ends}  # of several iterations the last
+            where = self._listed(map(self._described, [*lines.values()][-NAMED:]))
+            cut = next((cut for _, cut in graph.cuts.values() if any(end in onward for end in cut.ends)), None)
+            if cut is None:
+                used = "If its value was used, it was as a plain number: item(), float(), numpy() or tolist()."
+            else:
+                what, at = _cut_words(cut)
+                used = f"But {what}{at} makes a tensor of its values without a graph."
             made.sentences.append(
-                f"The computation from {asked.words} ends at {where}: nothing uses that result. If its value was used, "
-                "it was as a plain number: item(), float(), numpy() or tolist()."
+                f"The computation from {asked.words} ends at {where}: nothing uses that result. {used}"
             )
 
     def _tell_memory(self, made: Answer) -> bool:

@@ -14,7 +14,7 @@ from .measures import is_nothing, is_zero
 _STEPS = frozenset("round floor ceil trunc sign sgn heaviside fix".split())  # a derivative of 0 everywhere
 MASKS = frozenset("relu threshold clamp hardtanh clamp_min relu6".split())  # of 0 where the result is at a bound
 # Whose gradient to one factor is a product with the other one alone.
-_PRODUCTS = frozenset("mul mm addmm bmm baddbmm mv dot convolution".split())
+PRODUCTS = frozenset("mul mm addmm bmm baddbmm mv dot convolution".split())
 ITSELF = ("result", "output")  # what a node calls its own output where it has saved that
 _PLACES = ("indices", "index", "target")  # what says where, and not how much
 
@@ -80,7 +80,7 @@ def zero_because(graph: RecordedGraph, node: str, place: str) -> str:
     own, made = graph.nodes[node], graph.nodes[node].made
     before = graph.before(place)
     towards = [to for to in graph.targets(node) if to in before]
-    only = towards if len(towards) == 1 and made.operation in _PRODUCTS else []
+    only = towards if len(towards) == 1 and made.operation in PRODUCTS else []
     factors = [
         saved.name
         for saved in made.saved

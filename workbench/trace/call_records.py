@@ -97,14 +97,20 @@ class HookRan(Record):
         """Say which hook made what of it."""
         kind, who = self.hook.kind, frame.output(self.node, self.hook.output_nr)
         before, after = (series([said(each) for each in grads]) or "nothing" for grads in (self.before, self.after))
-        at = frame.told(self.node)
+        at, title = frame.told(self.node), self.hook.title
+        node = frame.nodes.get(self.node)
+        if kind == "after" and node is not None and node.made.operation == MODULE_HOOKS:
+            at, title = node.made.scope or "a module", f"full backward hook {self.hook.name}"
         what = {"tensor": f"on {who}", "before": f"of {at}", "after": f"of {at}"}.get(kind, f"of {who}")
         if kind == "retained":
             return f"{who}.grad retains {after}"
         got = f"{who}'s grad " if kind == "accumulated" else ""
         if self.changed:
-            return f"{self.hook.title} {what} changed {got}{before} to {after}"
-        return f"{self.hook.title} {what} saw {got}{before}"
+            return f"{title} {what} changed {got}{before} to {after}"
+        return f"{title} {what} saw {got}{before}"
+
+
+MODULE_HOOKS = "BackwardHookFunction"  # the operation of the nodes around a module that has hooks
 
 
 @dataclass(frozen=True, slots=True)

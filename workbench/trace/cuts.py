@@ -21,6 +21,8 @@ _RUNS = "checkpoint"  # the one that runs code of the user's
 
 # What ends the way of a gradient by itself: it is done for that, or copies numbers alone.
 CUTTING = frozenset(("data", "detach", "detach_", "tensor", "new_tensor"))
+_ON_PURPOSE = ("detach", "data")
+_MIXES = frozenset("add sub rsub mul div iadd isub imul radd rmul".split())  # values of both sides go into each result
 REPLACES = frozenset(("zero_", "fill_"))  # what leaves nothing of what was there before
 # What reads the numbers of a tensor, and what a sentence calls it.
 NUMBERS = {"item": "item", "tolist": "tolist", "numpy": "numpy", "__float__": "float", "__int__": "int"}
@@ -114,7 +116,8 @@ class Cuts:
         given = list(given)
         news = [RawCut(way, word, None) for _, way in given if way is not None]
         olds = [self.known[tensor] for tensor, way in given if way is None and tensor in self.known]
-        cut = min([*news, *olds], key=lambda cut: cut.way.is_leaf, default=None)
+        mixed = operation.strip("_") in _MIXES  # a program detaches on purpose, and rarely means to compare
+        cut = min([*news, *olds], key=lambda cut: (cut.way.is_leaf, mixed and cut.word in _ON_PURPOSE), default=None)
         if cut is not None:
             if cut in news:
                 cut = cut._replace(line=user_line(), operation=operation)

@@ -22,7 +22,7 @@ from .raw_events import Hooks
 from .records import CheckpointDropped, CheckpointKept, LevelEntered
 from .source import OWN, Line
 from .stacks import Stack, user_frames
-from .values import LIMIT, Value, kept
+from .values import LIMIT, Value, kept, mark_of
 from .variables import variables
 from .workbench_engine import (
     LeafNode,
@@ -197,7 +197,11 @@ class WorkbenchDescriber(ModelDescriber):
         if base is not None or self._detached:
             owner = self._base(tensor)
         needs = tensor._rg if base is None else tensor.requires_grad
-        cut = () if needs or node is not None else self._cuts.of(serial, 0 if base is None else tag(base))
+        cut = (
+            ()
+            if node is not None or (needs and serial not in self._starts)
+            else self._cuts.of(serial, 0 if base is None else tag(base))
+        )
         found[serial] = serial, value, version_of(tensor), needs, node, nr, grad, level, below, owner, *cut
         return serial
 
@@ -226,6 +230,7 @@ class WorkbenchDescriber(ModelDescriber):
             if (maker := maker_of(each)) is not None:
                 self._place(maker, found)
             self._describe(each, found)
+            self._last_marks.pop(each._tag, None)
             self._outdated[each._tag] = each
 
     def _sharing(self, written: Any) -> list[Any]:
@@ -254,6 +259,10 @@ class WorkbenchDescriber(ModelDescriber):
             if tensor._array is array:
                 return tensor, how
         return (thing if is_tensor(thing) else None), how
+
+    def _mark(self, thing: Any) -> Any:
+        array = getattr(thing, "_array", thing)
+        return mark_of(array) if type(array) is np.ndarray else None
 
     def _storage(self, thing: Any, tensor: Any) -> tuple[int, int] | None:
         memory = array = getattr(thing, "_array", thing)
@@ -407,6 +416,7 @@ class WorkbenchDescriber(ModelDescriber):
         ways = [(tag(of), self._way(_shown_by(of))) for of in given]
         if not outputs:
             cuts.note(name, ways, None)
+            self._tell_read(args[0])
         # What is written through a view, too.
         bases = [_shown_by(each) for each in outputs if any(each is arg for arg in args)]
         for each in filter(is_tensor, (*outputs, *bases)):

@@ -15,9 +15,10 @@ from .facts import Cut
 from .formulas import text_of
 from .hooks import retained
 from .raw_events import RawEvents
-from .records import TensorsFound
+from .records import DATA, UNREPORTED, TensorsFound
 from .stacks import Stack, stepping, user_line
 
+_OFTEN_WRITTEN = ("running_mean", "running_var")  # by each forward pass; no backward reads them then
 _PLAIN = (int, float, bool, str, type(None))
 class_of: Callable[[object], Any] = type  # `__class__` may say another
 
@@ -34,6 +35,10 @@ class Describer(RawEvents, Engine):
         self._told_before: list[set[int]] = []  # the tensors that earlier chapters have told of
         self._detached: dict[int, int] = {}  # tensor -> the one that it was detached from
         self._cuts = Cuts()
+        self._reads: set[Any] = set()  # lines that read numbers behind a cut
+        self._starts: frozenset[int] = frozenset()  # leaves that the last backward pass starts at
+        self._marks: dict[int, dict[str, tuple[Any, ...]]] = {}  # node -> by name: what it saved, version and mark
+        self._last_marks: dict[int, tuple[int, Any]] = {}  # tensor -> the version and the mark that are known last
 
     def _is_known(self, tensor: int) -> bool:
         """Return True if this chapter or an earlier one has recorded a tensor."""
@@ -163,6 +168,7 @@ class Describer(RawEvents, Engine):
         `tensors` is known by that.
         """
         saved: list[tuple[Any, ...]] = []
+        marks: dict[str, tuple[Any, ...]] = {}
         for name, thing, how in items:
             if (known := self._saved_as(thing, how, tensors)) is None:
                 packed = self._packed(node, thing, how, tensors)
@@ -172,10 +178,52 @@ class Describer(RawEvents, Engine):
             own = copy = None
             if tensor is None:
                 copy = self._copy(thing)
-            elif (own := self._tag(tensor)) not in self._tensors:
+            elif self._is_rewritten(own := self._tag(tensor), name, thing, version, marks) or own not in self._tensors:
                 self._describe(tensor, found)
             saved.append((name, own, copy, version, None, self._storage(thing, tensor)))
+        if marks and (serial := self._number(node)) is not None:
+            self._marks[serial] = marks
         return tuple(saved)
+
+    # Writes that no engine reports.
+
+    def _is_rewritten(self, own: int, name: str, thing: Any, version: int, marks: dict[str, tuple[Any, ...]]) -> bool:
+        """Mark the memory of a saved tensor; return True if it's not as it was when it was last marked."""
+        if name in _OFTEN_WRITTEN or (mark := self._mark(thing)) is None:
+            return False
+        marks[name] = own, version, mark
+        before = self._last_marks.get(own)
+        self._last_marks[own] = version, mark
+        if before is None or before[0] != version or before[1] == mark:
+            return False
+        self._forget_value(own)
+        return True
+
+    def _put_rewritten(
+        self, node: int, items: Iterable[tuple[str, Any, Any]], is_stale: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Record writes into what a node saved that no engine reported: through NumPy, for example.
+
+        The `items` are what it has saved, before it runs. `is_stale` says whether the engine knows of a write.
+        """
+        marks = self._marks[node]
+        for name, thing, version in items:
+            own, then, mark = marks.get(name, (0, None, None))
+            last = self._last_marks.get(own)
+            if last is None or version != then or last != (then, mark):
+                continue
+            if (now := self._mark(thing)) not in (None, mark) and not is_stale():
+                self._last_marks[own] = then, now
+                self._forget_value(own)
+                value = self._copy(thing)
+                self._put_written(own, UNREPORTED, then, value, None, 0, self.sampler.stack(4), None, None, None)
+
+    def _mark(self, thing: Any) -> Any:
+        """Return a number that is another after a write into a saved tensor's memory; None if it can't be read."""
+        return None
+
+    def _forget_value(self, tensor: int) -> None:
+        """Forget what was kept of a tensor's values."""
 
     # The user's hooks.
 
@@ -192,6 +240,8 @@ class Describer(RawEvents, Engine):
         """Record a write to a tensor, and the new state of the tensors that share its memory."""
         self._put_grad_in(tensor, name, stack)
         serial, found = self._tag(tensor), dict[int, Any]()
+        if name != DATA:  # what a node has saved may be the old memory, or this
+            self._last_marks.pop(serial, None)
         if serial not in self._tensors:
             if not self._is_part(tensor):
                 return  # of no graph yet
@@ -205,6 +255,15 @@ class Describer(RawEvents, Engine):
         by = stepping() if maker is None and tensor.requires_grad else None
         value, moved = self._value(tensor, serial), None if by is None else self._moved(tensor, serial)
         self._put_written(serial, name, self._version(tensor), value, node, nr, stack, slices, by, moved)
+
+    def _tell_read(self, tensor: Any) -> None:
+        """Record a tensor behind a cut whose numbers a line reads, once for each line: no node may get it."""
+        line = user_line()
+        if line not in self._reads and not tensor.requires_grad and self._tag(tensor) in self._cuts.known:
+            self._reads.add(line)
+            found: dict[int, Any] = {}
+            self._describe(tensor, found)
+            self._tell(found)
 
     def _put_grad_in(self, written: Any, name: str, stack: Stack | None) -> None:
         """Record the gradient of a tensor whose gradient's memory was written."""

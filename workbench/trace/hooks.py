@@ -11,7 +11,7 @@ from .source import is_users
 
 def name_of(hook: Any) -> tuple[str, tuple[str, int] | None]:
     """Return a hook's name, and the line of user code that defines it."""
-    hook = getattr(hook, "__wrapped__", hook)
+    hook = _of_module(getattr(hook, "__wrapped__", hook))
     hook = getattr(hook, "func", hook)
     code = getattr(hook, "__code__", None)
     if code is not None:
@@ -22,6 +22,21 @@ def name_of(hook: Any) -> tuple[str, tuple[str, int] | None]:
     if call is None or not is_users(call.co_filename):
         return name, None
     return name, begin_of(call)
+
+
+def _of_module(hook: Any) -> Any:
+    """Return the user's hook of a module where a hook on a node only calls that; otherwise the hook itself."""
+    for cell in getattr(hook, "__closure__", None) or ():
+        try:
+            held = cell.cell_contents
+        except ValueError:  # not assigned yet
+            continue
+        owner = getattr(held, "__self__", held)
+        if type(owner).__name__ == "BackwardHook":
+            of_inputs = "grad_input" in hook.__code__.co_varnames[:1] or getattr(held, "__name__", "") == "_on_inputs"
+            names = ("user_hooks", "after") if of_inputs else ("user_pre_hooks", "before")  # PyTorch's, and the own
+            return next((each for name in names for each in getattr(owner, name, ())), hook)
+    return hook
 
 
 def retained(nr: int) -> tuple[Any, ...]:

@@ -53,6 +53,18 @@ def _held(at: Reading, parameters: tuple[tuple[str, int], ...]) -> tuple[HeldPar
     return tuple([HeldParameter(path, at.ids[tensor]) for path, tensor in parameters])
 
 
+@dataclass(frozen=True, slots=True)
+class IdleFlag:
+    """An attribute set to False on a parameter or a module, which nothing reads: its path, and the attribute."""
+
+    path: str
+    name: str
+
+
+def _flags(at: Reading, flags: tuple[tuple[str, str], ...]) -> tuple[IdleFlag, ...]:
+    return tuple([IdleFlag(*each) for each in flags])
+
+
 def _modes(at: Reading, modes: tuple[tuple[Any, ...], ...]) -> tuple[ModeOfModule, ...]:
     return tuple([ModeOfModule(*each) for each in modes])
 
@@ -74,6 +86,7 @@ class ModuleCalled(_Found):
     training: bool
     modes: Annotated[tuple[ModeOfModule, ...], _modes]
     source: Located = None
+    flags: Annotated[tuple[IdleFlag, ...], _flags] = ()
 
 
 @dataclass(frozen=True, slots=True)

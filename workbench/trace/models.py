@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from numbers import Real
 from typing import Any
 
@@ -15,6 +16,7 @@ from .values import distance
 
 _RANDOM = "Drop"  # in the class's name of what leaves out values while it is training
 _CHANCES = ("p", "drop_prob")
+_FLAG = re.compile("require[sd]?_?grad(ient)?s?(?<!requires_grad)", re.IGNORECASE)  # what is meant for requires_grad
 _ROOM = 16_000_000  # values of weights that are copied before a step, all together
 
 
@@ -93,6 +95,12 @@ def _settings(module: Any) -> str:
     return next((f"p {own[name]:g}" for name in _CHANCES if type(own.get(name)) in (int, float)), "")
 
 
+def held_by_one(module: Any) -> list[Any]:
+    """Return the parameters of a module and of those in it."""
+    parts = [part.__dict__.get("_parameters", {}) for part in parts_of(module)]
+    return [tensor for part in parts for tensor in part.values() if tensor is not None]
+
+
 def held_by(module: Any, is_tensor: Callable[[Any], bool]) -> dict[str, Any]:
     """Return the parameters of a module and its submodules, by path, each by its first one."""
     found: dict[int, tuple[str, Any]] = {}
@@ -101,6 +109,16 @@ def held_by(module: Any, is_tensor: Callable[[Any], bool]) -> dict[str, Any]:
             if is_tensor(tensor):
                 found.setdefault(id(tensor), (f"{path}.{name}" if path else name, tensor))
     return dict(found.values())
+
+
+def _idle_flags(module: Any, held: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Return the attributes that were set to freeze something and that nothing reads, each with its path."""
+    for path, tensor in held.items():
+        own = getattr(tensor, "__dict__", {}) if tensor.requires_grad else {}
+        yield from ((path, name) for name, set_to in own.items() if _FLAG.fullmatch(name) and set_to is False)
+    for path, part in named_parts(module):
+        if part.__dict__.get("requires_grad") is False and any(each.requires_grad for each in held_by_one(part)):
+            yield path, "requires_grad"
 
 
 class ModelDescriber(Describer):
@@ -173,8 +191,9 @@ class ModelDescriber(Describer):
                 if is_moody(part)
             ]
         )
-        line = user_line()
-        self._put_called(name, type(module).__name__, found, parameters, grad, bool(module.training), modes, line)
+        flags = tuple([*_idle_flags(module, held)])
+        line, kind = user_line(), type(module).__name__
+        self._put_called(name, kind, found, parameters, grad, bool(module.training), modes, line, flags)
 
     def _tell_groups(self, optimizer: Any) -> None:
         """Record the groups of an optimizer that begins a step."""

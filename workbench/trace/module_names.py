@@ -27,6 +27,7 @@ _PLAIN = frozenset(
     + (type(None),)
 )
 _SEVERAL = frozenset((list, tuple, dict))
+_LIBRARIES = ("torch", __name__.partition(".")[0])
 OWNERS = ("self", "cls")  # what a method calls the one that it is of: no name of the program's
 
 
@@ -104,6 +105,11 @@ def parameters_of(name: str, module: Any, is_tensor: Callable[[Any], bool]) -> I
         for path, part in named_parts(module, name):
             for held in (part._parameters, part._buffers):  # those of another engine's module are its own
                 yield from ((f"{path}.{own}", tensor) for own, tensor in held.items() if is_tensor(tensor))
+            if (
+                type(part).__module__.partition(".")[0] not in _LIBRARIES
+            ):  # it may hold tensors that it never registered
+                others = ((own, thing) for own, thing in part.__dict__.items() if own[:1] != "_" and is_tensor(thing))
+                yield from ((f"{path}.{own}", tensor) for own, tensor in others)
 
 
 def modules_holding(tensors: Iterable[Any], frames: Iterable[FrameType], kind: type) -> list[tuple[str, Any]]:

@@ -138,9 +138,11 @@ class RawEvents:
         training: bool,
         modes: tuple[tuple[Any, ...], ...],
         line: Line,
+        flags: tuple[tuple[str, str], ...] = (),
     ) -> None:
         """Record the call of an outermost module; ModuleCalled explains the arguments."""
-        self._raw.append((ModuleCalled, name, module, tuple(found.values()), parameters, grad, training, modes, line))
+        told = ModuleCalled, name, module, tuple(found.values()), parameters, grad, training, modes, line, flags
+        self._raw.append(told)
 
     def _put_groups(
         self, optimizer: str, number: int, found: dict[int, Any], groups: tuple[tuple[Any, ...], ...], line: Line

@@ -106,6 +106,7 @@ class EventRecorder(WorkbenchDescriber):
 
     def on_backward(self, task: Any) -> None:
         self._sent, self._arrived = {}, None
+        self._starts = frozenset([tag(leaf) for node, _ in task.roots if (leaf := self._leaf(node)) is not None])
         found: dict[int, tuple[Any, ...]] = {}
         roots = tuple(
             (self._place(node, found), nr, self._copy(seed))
@@ -141,6 +142,9 @@ class EventRecorder(WorkbenchDescriber):
             serial = tag(node if variable is None else variable)
             if variable is not None:
                 self._arrive(variable, grads, copies)
+        if serial in self._marks:
+            now = [(name, it, version_of(it) if is_tensor(it) else then) for name, it, then in node.saved_items()]
+            self._put_rewritten(serial, now, lambda: _is_stale(node))
         self._put_started(task._tag, serial, copies)
 
     def on_ran(self, task: Any, node: Any, grads: Any) -> None:
@@ -164,6 +168,7 @@ class EventRecorder(WorkbenchDescriber):
 
     def on_freed(self, node: Any) -> None:
         if tag(node) in self._nodes:
+            self._marks.pop(node._tag, None)
             self._put_freed(node._tag)
 
     def on_accumulated(self, task: Any, node: Any, variable: Any) -> None:
@@ -357,6 +362,17 @@ class EventRecorder(WorkbenchDescriber):
 
 # Of the class, not of each recorder: that would hold itself by them, and stay until the collector comes.
 HEAR: dict[str, Callable[..., None]] = {kind: getattr(EventRecorder, f"on_{kind}") for kind in SCHEMA}
+
+
+def _is_stale(node: Any) -> bool:
+    """Return True if the engine knows of a write into what a node saved, or if hooks of the user's would tell."""
+    if any(hasattr(each, "hook") for _, each, _ in node.saved_items()):
+        return True
+    try:
+        getattr(node, "fn", node).check_saved()  # of a write through a view, that of the operation
+    except RuntimeError:
+        return True
+    return False
 
 
 def _tensors_given(created: Raw) -> list[int]:

@@ -119,6 +119,8 @@ def checkpoint_said(id: str) -> str:
     return f"checkpoint {id.removeprefix('k')}"
 
 
+DATA = "data"  # what gives a tensor other memory by `w.data = ...`
+UNREPORTED = "other code"  # what writes into memory where no engine reported the write
 COMPILED = " (compiled)"  # how the name of a scope ends whose operations torch.compile made
 _NAMED = 8  # nodes that a sentence names
 _LONGEST = 40  # characters of an expression in a sentence
@@ -515,6 +517,14 @@ class TensorWritten(Building):
         """`SGD changes`, or `mul_ writes into`: what does it."""
         return f"{self.name} writes into" if self.optimizer is None else f"{self.optimizer} changes"
 
+    def target(self, frame: Frame) -> str:
+        """Return what it writes into by the name from before: `mul_` writes into the result of exp."""
+        if frame.variable(self.tensor) is None and self.node is not None and self.name.endswith("_"):
+            given = [arg.tensor for arg in frame.nodes[self.node].made.args[:1]]
+            if given and given[0] is not None:
+                return frame.called(given[0])
+        return frame.called(self.tensor)
+
     def phase(self, frame: Frame) -> Phase:
         """Return "update" if it writes unrecorded into a leaf that a backward pass may have given a gradient."""
         owner = frame.tensors[frame.owner(self.tensor)]
@@ -538,7 +548,7 @@ class TensorWritten(Building):
 
     def sentence(self, frame: Frame) -> str:
         """Say what it is now, and which nodes had saved its earlier value."""
-        what = frame.called(self.tensor)
+        what = self.target(frame)
         written = f"{self.writes} {what}: now {said(self.value)}, version {self.version}"
         if late := frame.stale_holders(self.tensor):
             few = len(late) <= _NAMED

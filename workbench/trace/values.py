@@ -25,6 +25,8 @@ _SMALL = 48  # values that take no more room than their summary
 _vdot: Any = np.vdot
 _sum: Any = np.add.reduce
 _DOUBLE = np.dtype(np.float64)
+_MARKED = 4096  # bytes of an array that are all read to find writes that no engine reports
+_SUMMED = 1 << 16  # values of a larger one
 _FEW = 8  # values that are summed up one by one sooner than by NumPy: most of what a lesson records
 
 
@@ -201,6 +203,18 @@ def axes_beside_units(dims: int) -> tuple[int, ...]:
 def unit_axis(dims: int) -> int:
     """Return the dimension that numbers the units."""
     return 1 if dims > 3 else dims - 1
+
+
+def mark_of(array: Any) -> Any:
+    """Return a number that is another after a write into an array: of all its bytes where they are few, else a sum.
+
+    Of a very large array the sum leaves values out.
+    """
+    if array.nbytes <= _MARKED:
+        return hash(array.tobytes())
+    flat = array.ravel("K")
+    step = max(1, flat.size // _SUMMED)
+    return repr(_sum(flat[::step] if step > 1 else flat).item())  # a nan is equal to no other
 
 
 class Pending:

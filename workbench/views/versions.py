@@ -15,7 +15,7 @@ from ..scene.model import Arrow, Box, Detail, Scene, StoryStep
 from ..scene.storyboard import Storyboard
 from ..trace.facts import Phase, Saved, SourceLine
 from ..trace.frame import Frame
-from ..trace.records import Failed, NodeCreated, NodeStarted, TensorWritten
+from ..trace.records import UNREPORTED, Failed, NodeCreated, NodeStarted, TensorWritten
 from ..trace.schema import Record
 from ..trace.timeline import Timeline
 from ..trace.values import series
@@ -494,14 +494,15 @@ class Histories:
         how = "as hooks packed it" if packed else "a number or a private copy"
         return f"{series(clauses)}, {how}: no other code can write into it, so there is no version to follow."
 
-    def _put(self, tensor: str, mark: Mark, phase: Phase, source: SourceLine | None) -> None:
+    def _put(self, tensor: str, mark: Mark, phase: Phase, source: SourceLine | None, name: str = "") -> None:
         frame = self._frame
         owner = frame.owner(tensor)
         memory = self.memories.get(owner)
         if memory is None:
             state = frame.tensors[owner]
-            before = frame.version(owner) - (mark.kind == "write")
-            memory = self.memories[owner] = Memory(owner, self._name(owner), state.value.kind, before, [owner])
+            before = frame.version(owner) - (mark.kind == "write" and mark.who != UNREPORTED)
+            name = name or self._name(owner)
+            memory = self.memories[owner] = Memory(owner, name, state.value.kind, before, [owner])
         if self._open is None:
             self._open = Moment(phase, source)
             self.moments.append(self._open)
@@ -517,6 +518,16 @@ class Histories:
             if first is not None and first[0] != id:
                 return f"{self._frame.called(id)} before a write"
         return self._frame.called(id)
+
+    def _row_name(self, owner: str) -> str:
+        """Return the name of a tensor's row; a write in place makes it the result of another operation."""
+        return self.memories[owner].name if owner in self.memories else self._name(owner)
+
+    def _since(self, owner: str, version: int) -> str:
+        """Return whether what was saved at this version is still as it was."""
+        marks = self.memories[owner].marks if owner in self.memories else ()
+        unseen = any(mark.who == UNREPORTED and mark.version == version for mark in marks)
+        return f"{UNREPORTED} has changed it" if unseen else "unchanged"
 
     def _saved(self, node: str) -> dict[str, tuple[str, int, int]]:
         """Return what a node saved, each storage once: its owner -> (tensor, version, position)."""
@@ -538,7 +549,7 @@ class Histories:
 
     def _save(self, made: NodeCreated, owner: str) -> None:
         tensor, version, _ = self._saved(made.node)[owner]
-        said = f"{made.name} saves {self._name(owner)} at version {version}"
+        said = f"{made.name} saves {self._row_name(owner)} at version {version}"
         self._put(tensor, Mark("save", version, 0, made.name, said), made.phase(self._frame), made.source)
 
     def _save_late(self, event: TensorWritten) -> None:
@@ -554,12 +565,15 @@ class Histories:
         frame = self._frame
         owner = frame.owner(event.tensor)
         through = "" if owner == event.tensor else f", through {frame.variable(event.tensor) or 'a view of it'}"
-        said = f"{event.writes} {self._name(owner)}{through}: now version {event.version}"
+        name = event.target(frame) if owner == event.tensor else self._name(owner)
+        name = self.memories[owner].name if owner in self.memories else name
+        now = "still" if event.name == UNREPORTED else "now"
+        said = f"{event.writes} {name}{through}: {now} version {event.version}"
         if late := frame.stale_holders(event.tensor):
             who = series([frame.called(node) for node in late]) if len(late) < 3 else f"{len(late)} nodes"
             said += f", but {who} saved it before that"
         mark = Mark("write", event.version, 0, event.name, said)
-        self._put(event.tensor, mark, event.phase(frame), event.source)
+        self._put(event.tensor, mark, event.phase(frame), event.source, name)
 
     def _who(self, node: str) -> tuple[str, str]:
         """Return the name under which a node saved something, and what it is called when it runs."""
@@ -575,7 +589,9 @@ class Histories:
             return
         for owner, (tensor, version, index) in self._saved(node).items():
             if not self._frame.stale(node, index):  # of one that is out of date it is not known yet whether it is read
-                said = f"{called} reads {self._name(owner)}, saved at version {version}: unchanged"
+                said = (
+                    f"{called} reads {self._row_name(owner)}, saved at version {version}: {self._since(owner, version)}"
+                )
                 self._put(tensor, Mark("read", version, 0, who, said), "backward", self._frame.cursor)
 
     def _fails(self, node: str) -> None:
@@ -586,7 +602,7 @@ class Histories:
             marks = self.memories[owner].marks if owner in self.memories else ()
             writes = [mark for mark in marks if mark.kind == "write" and mark.version > version]
             cause = min(writes, key=lambda mark: mark.version, default=None)
-            said = f"{called} needs {self._name(owner)} as it was at version {version}"
+            said = f"{called} needs {self._row_name(owner)} as it was at version {version}"
             if cause is None:  # it wasn't recorded
                 said += f", but it is at version {self._frame.version(owner)}: backward fails"
             else:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from . import fault, healthy
 from .parts import classes, mlp, train
 
@@ -47,6 +49,66 @@ fault("saved memory written", "tanh", "through .data", at="# through data")(thro
 healthy("a ReLU needs only where it let something through")(through_data, halved, "relu")
 healthy("it is put back before backward")(through_data, as_it_was)
 healthy("nothing is another by it")(through_data, by_nothing)
+
+
+def through_numpy(torch, how):
+    """Memory that NumPy shares is written: between forward and backward, or when no graph needs it."""
+    buffer = np.linspace(-1, 1, 6, dtype=np.float32).reshape(2, 3)
+    layer, x = torch.nn.Linear(3, 2), torch.from_numpy(buffer)
+    optimizer = torch.optim.SGD(layer.parameters(), lr=0.01)
+
+    def run():
+        for count in range(3):
+            if how == "filled before":
+                buffer[:] = count + 1
+            out = layer(x)
+            out = out.relu() if how == "relu" else out.exp() if how == "result" else out
+            loss = out.sum() if how in ("result", "relu") else out.square().mean()
+            if how == "between":
+                buffer[:] = count + 5  # through NumPy
+            elif how == "result":
+                out.detach().numpy()[0] = 3.0  # through NumPy
+            elif how == "weight":
+                layer.weight.data = torch.ones(2, 3)  # other memory
+            elif how == "put back":
+                kept = buffer.copy()
+                buffer[:] = 9
+                buffer[:] = kept
+            elif how == "relu":
+                out.detach().numpy()[...] *= 2
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            if how == "filled after":
+                buffer[:] = count + 1
+            elif how == "by hand":
+                layer.weight.detach().numpy()[...] -= 0.1 * layer.weight.grad.numpy()
+            elif how == "by data":
+                layer.weight.data = layer.weight.data - 0.1 * layer.weight.grad
+
+    return run
+
+
+fault("saved memory written", "saved x", "something else wrote")(through_numpy, "between")
+fault("saved memory written", "exp", "something else wrote")(through_numpy, "result")
+for how in ("filled before", "filled after", "put back", "relu", "by hand", "by data", "weight"):
+    # A first layer sends nothing on to its input: its backward reads no weight.
+    healthy("memory is written when no graph needs it")(through_numpy, how)
+
+
+def factor_replaced(torch):
+    """A factor gets other memory before the backward that reads it."""
+    w, x = torch.ones(3, requires_grad=True), torch.full((3,), 2.0, requires_grad=True)
+
+    def run():
+        loss = (w * x).sum()
+        w.data = torch.full((3,), 4.0)  # other memory
+        loss.backward()
+
+    return run
+
+
+fault("saved memory written", "mul", "an assignment to `.data`", at="# other memory")(factor_replaced)
 
 
 def weights_between(torch, when):
@@ -155,6 +217,43 @@ def writing(torch, how):
 
     both = torch.nn.ModuleList([layer] if how == "alone" else [layer, other])
     return train(torch, both, lr=0.001, loss_of=loss_of)
+
+
+def twice(torch, how):
+    """A Function is differentiated twice, for a gradient penalty."""
+
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**3 if how != "mask" else x * (x > 0)
+
+        @staticmethod
+        def backward(ctx, grad):
+            (x,) = ctx.saved_tensors
+            if how == "mask":
+                return grad * (x > 0)
+            return (
+                grad
+                * 3
+                * (x.data if how == "data" else torch.from_numpy(x.detach().numpy() ** 1) if how == "numpy" else x) ** 2
+            )
+
+    w, x = torch.linspace(0.5, 1.5, 5).requires_grad_(), torch.linspace(-1.0, 1.0, 5).requires_grad_()
+
+    def run():
+        out = Cube.apply(w * x)
+        (grad,) = torch.autograd.grad(out.sum(), x, create_graph=how != "once")
+        if how != "once":
+            grad.square().sum().backward()
+
+    return run
+
+
+fault("second derivative lost", "Cube", asks=True)(twice, "data")
+fault("second derivative lost", "Cube", asks=True)(twice, "numpy")
+for how in ("graph", "mask", "once"):
+    healthy("a Function is differentiated twice, or with no graph")(twice, how)
 
 
 WRITES = "writes into the gradient that it receives"

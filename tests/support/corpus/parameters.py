@@ -653,6 +653,26 @@ def adapted(torch):
     return run
 
 
+def frozen_by_flag(torch, how):
+    """A part is to be frozen, by an attribute that may be another."""
+    body, head = mlp(torch, 6, 8, 8), torch.nn.Linear(8, 3)
+    net = torch.nn.Sequential(body, head)
+    for each in body.parameters():
+        if how == "typo":
+            each.require_grad = False
+        elif how == "right":
+            each.requires_grad = False
+    if how in ("module", "right"):
+        body.requires_grad = False
+    x, y = classes(torch)
+    return train(torch, net, lr=0.1, loss_of=lambda: torch.nn.functional.cross_entropy(net(x), y))
+
+
+fault("flag without effect", "net.0.0.weight", "`require_grad = False`")(frozen_by_flag, "typo")
+fault("flag without effect", "net.0 has", "`net.0.requires_grad_(False)`", asks=True)(frozen_by_flag, "module")
+healthy("it is frozen by both")(frozen_by_flag, "right")
+
+
 @healthy("two vocabularies of one size")
 def translated(torch):
     src_embed, tgt_embed, head = torch.nn.Embedding(9, 4), torch.nn.Embedding(9, 4), torch.nn.Linear(4, 9)

@@ -29,7 +29,17 @@ from ...trace.schema import value_of
 from ...trace.source import OWN
 from ...trace.stacks import user_frame
 from ...trace.values import Value, read
-from .describe import WHOLE, AccumulateGrad, NodeKind, _sequence, kept_of, kind_of_node, maker_of, version_of
+from .describe import (
+    WHOLE,
+    AccumulateGrad,
+    NodeKind,
+    _sequence,
+    kept_of,
+    kind_of_node,
+    maker_of,
+    raw_saved,
+    version_of,
+)
 from .operations import OperationRecorder, tensors_in, unobserved, warn_lost
 
 __tracebackhide__ = True  # of what fails in a test, pytest shows no frame of this file
@@ -146,6 +156,8 @@ class BackwardRecorder(OperationRecorder):
     def _start(self, task: Task, outputs: Any, grads: Any, keep: Any, create: Any, inputs: Any, *more: Any) -> None:
         self._flush_deaths()
         self._sent = {}
+        tensors = [each for each in outputs if isinstance(each, torch.Tensor)]
+        self._starts = frozenset([self._tag(each) for each in tensors if maker_of(each) is None])
         found: dict[int, tuple[Any, ...]] = {}
         roots = []
         for output, seed in zip(outputs, grads, strict=True):
@@ -166,8 +178,20 @@ class BackwardRecorder(OperationRecorder):
         self._note_hooks(self._register_hooks(task, known))
         self._wrap_hooks(task)
         stack = self.sampler.stack(3)
+        self._note_rewritten(known)
         wanted = None if targets is None else tuple(targets)
         self._put_backward(task.serial, tuple(roots), wanted, task.keeps, task.creates, stack)
+
+    def _note_rewritten(self, known: list[tuple[Any, int]]) -> None:
+        """Record writes into what the nodes saved that PyTorch doesn't know of."""
+        for node, serial in known:
+            if serial in self._marks and (items := raw_saved(node, kind_of_node(type(node)))):
+                saved = [
+                    (name, thing, version_of(thing))
+                    for name, thing, hook in items
+                    if hook is None and thing is not None
+                ]
+                self._put_rewritten(serial, saved)
 
     def _place_of(self, thing: Any, found: dict[int, Any]) -> tuple[int, int]:
         """Return where the gradient of a tensor or an edge arrives: a node or a leaf, and its output."""

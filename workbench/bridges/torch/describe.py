@@ -28,7 +28,7 @@ from ...trace.models import ModelDescriber
 from ...trace.names import named_in
 from ...trace.reader import Reader
 from ...trace.stacks import Stack
-from ...trace.values import Pending, Value, counts_of, kept, read
+from ...trace.values import Pending, Value, counts_of, kept, mark_of, read
 from .versions import TELLS_SAVED, is_packing, kept_in, read_from
 
 _RESULTS = ("result", "output")  # what a node calls its own output where it has saved that
@@ -229,6 +229,8 @@ class TorchDescriber(ModelDescriber):
         if self._dead:
             dead = [self._dead.pop(0) for _ in range(len(self._dead))]
             self._functions.difference_update(dead)
+            for node in dead:
+                self._marks.pop(node, None)
             self._put_gone(dead)
 
     def _is_tensor(self, thing: Any) -> bool:
@@ -323,7 +325,7 @@ class TorchDescriber(ModelDescriber):
         requires = tensor.requires_grad
         owner = self._base(tensor, serial) if base is not None or self._detached else None
         whole = None if base is None else self._have(base)
-        cut = () if requires or node is not None else self._cuts.of(serial, whole or 0)
+        cut = () if node is not None or (requires and serial not in self._starts) else self._cuts.of(serial, whole or 0)
         found[serial] = serial, value, version, requires, node, nr, grad, None, None, owner, *cut
         if tensor._backward_hooks or tensor._post_accumulate_grad_hooks or tensor.retains_grad:
             self._note_hooked(tensor, serial)
@@ -580,6 +582,12 @@ class TorchDescriber(ModelDescriber):
         known = self._have(tensor) is not None or self._comes_from_known(tensor)
         return tensor if known else None, version_of(tensor)
 
+    def _mark(self, thing: Any) -> Any:
+        return mark_in(thing)
+
+    def _forget_value(self, tensor: int) -> None:
+        self._values.pop(tensor, None)
+
     def _packed(self, node: Any, thing: Any, how: Any, tensors: Sequence[Any]) -> tuple[Any, ...] | None:
         if how is None:
             return None
@@ -713,6 +721,28 @@ def kept_of(tensor: torch.Tensor, limit: int) -> Any:
         return _elsewhere(tensor, limit)
     except (RuntimeError, TypeError, NotImplementedError, AttributeError):  # fake, sparse, of a transform
         return _inside(tensor, limit) if _is_wrapped(tensor) else unknown(tensor)
+
+
+def mark_in(tensor: torch.Tensor) -> Any:
+    """Return a number that is another after a write into a tensor's memory; None if NumPy can't read it.
+
+    Memory that processes share is written by the others on purpose.
+    """
+    try:
+        if tensor.dtype not in _PLAIN or not tensor.is_cpu or tensor.is_neg():
+            return None
+        size = tensor.nbytes
+        if size <= _FEW_BYTES and tensor.is_contiguous():
+            return (
+                hash((_memory_at.get(size) or _memory_of(size))(address).raw)
+                if (address := tensor.data_ptr())
+                else None
+            )
+        if not tensor.untyped_storage().nbytes():
+            return None
+        return mark_of(_numpy(_detach(tensor) if tensor.requires_grad else tensor))
+    except (RuntimeError, TypeError, NotImplementedError, AttributeError):
+        return None
 
 
 def _memory_of(size: int) -> Any:

@@ -204,6 +204,7 @@ class OperationRecorder(TorchDescriber):
         """Record that a number was read from a tensor: results computed from it have no history."""
         if tensor.requires_grad or self._have(tensor) in self._cuts.known:
             self._cuts.note(NUMBERS[name], [(self._tag(tensor), self._way(tensor))], None)
+            self._tell_read(tensor)
 
     def not_seen(self) -> None:
         """Count an operation inside function transforms without a node: a transform computes its derivative."""
@@ -243,6 +244,7 @@ class OperationRecorder(TorchDescriber):
     def _describe_others(self, written: torch.Tensor, found: dict[int, Any], stack: Stack) -> None:
         for other in self._sharing(written):
             self._values.pop(self._tag(other), None)  # written through `.data`, it has the same version
+            self._last_marks.pop(self._tag(other), None)
             if other._base is not None:
                 self._describe_view(other, found)
                 continue
