@@ -104,6 +104,15 @@ def test_of_a_recording_of_the_last_events_what_was_let_go_is_told():
     assert why.verdict == "sum" and why.sentences[2].startswith("It was added to [")
 
 
+def test_a_line_of_a_loop_where_computations_end_is_told_once(engine):
+    w = engine.ones(2, requires_grad=True)
+    with workbench.record() if engine is workbench else workbench.record(engine) as trace:
+        number = sum((w * each).sum().item() for each in range(1, 5))
+        (number * engine.ones(1, requires_grad=True)).sum().backward()
+    said = " ".join(str(trace.why(w)).split())
+    assert said.count("The computation from w ends at") == 1 and said.count("(w * each).sum()`") == 1
+
+
 def test_a_notebook_shows_the_way_and_keeps_the_sentences(engine, made, tmp_path):
     w, v, x = made.w, made.v, made.x
     with recorded(engine) as trace:
