@@ -124,11 +124,6 @@ def test_30_7_contexts_around_the_first_run_and_the_others(torch):
     return story
 
 
-def test_30_7_nothing_is_what_contexts_do_if_not_asked(torch):
-    contexts = torch.utils.checkpoint.noop_context_fn()
-    return [type(c).__name__ for c in contexts], [c.__enter__() for c in contexts]
-
-
 def test_30_7_stopping_early(torch):
     module = torch.utils.checkpoint
 

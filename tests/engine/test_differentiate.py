@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from functions import leaf64
-from oracle import raised
 
 
 def test_a_gradient_passed_on_is_the_seed_itself(torch: Any) -> Any:
@@ -21,25 +20,11 @@ def test_a_gradient_passed_on_is_the_seed_itself(torch: Any) -> Any:
     return out, a is b
 
 
-def test_a_gradient_that_was_spread_out_is_written_as_a_whole_only(torch: Any) -> Any:
-    x = leaf64(torch, 1.0, 2.0, 3.0)
-    (g,) = torch.autograd.grad(x.sum(), x)
-    x.sum().backward()
-    refused = raised(g.mul_, 2.0)
-    return g.stride(), g.is_contiguous(), x.grad.stride(), refused, g.zero_()
-
-
 def test_grad_ends_with_the_grad_mode_it_began_with(torch: Any) -> Any:
     x = leaf64(torch, 1.0, 2.0)
     y = (x * x).sum()
     with torch.no_grad():
         return torch.autograd.grad(y, x, create_graph=True), torch.is_grad_enabled()
-
-
-def test_differentiating_by_the_seed(torch: Any) -> Any:
-    x, v = leaf64(torch, 1.0, 2.0), leaf64(torch, 1.0, 1.0)
-    (g,) = torch.autograd.grad(x * x, x, v, create_graph=True)
-    return g, torch.autograd.grad(g.sum(), (v, x))
 
 
 def test_backward_into_a_non_leaf(torch: Any) -> Any:
@@ -50,13 +35,6 @@ def test_backward_into_a_non_leaf(torch: Any) -> Any:
     first = (z.grad, z.retains_grad, x.grad, y.grad)
     w.backward(inputs=[z])
     return first, z.grad, x.grad
-
-
-def test_backward_into_what_is_not_there(torch: Any) -> Any:
-    x, y = leaf64(torch, 1.0, 2.0), leaf64(torch, 3.0, 4.0)
-    u = y * 2
-    (x * x).sum().backward(inputs=[y, u])
-    return y.grad, u.grad, u.retains_grad, x.grad
 
 
 def test_backward_into_some_adds_in_place(torch: Any) -> Any:

@@ -50,6 +50,8 @@ grad(out, [x, a], materialize_grads=True, create_graph=True) | grad(out, x, mate
 grad(d, [x, d, x], plain) | grad(x, x, plain) | grad(d, d, plain) | grad([d.sum(), (d * d).sum()], [d, x])
 """
 SEEDS = """
+(lambda g: (g, grad(g.sum(), (y, x))))(grad(q, x, y, create_graph=True)[0]) | grad(x.sum(), x)[0].mul_(2.0)
+(lambda g: (g.stride(), g.is_contiguous(), g.zero_()))(grad(x.sum(), x)[0]) | (x.sum().backward(), x.grad.stride())
 grad((x * 3).sum().reshape(1, 1), x) | grad((x * 3)[:1], x) | d.backward() | grad([out, d], x) | grad(d, x, plain[:2])
 grad(d, x, plain[None]) | grad(d, x, s.detach()) | grad(out, x, plain[:1]) | grad(d, x, 2.0) | grad(d, x, [1.0, 1.0])
 grad(d, x, "a") | grad(d, x, [None]) | grad(d, x, [2]) | grad(d, x, (plain, plain)) | d.backward(2.0)
@@ -59,6 +61,8 @@ grad([d, d], x, [plain, plain * 10]) | grad([d, x], x, [plain, plain * 10]) | ba
 (backward(d, grad_variables=plain), x.grad) | grad(out, x, only_inputs=False)
 """
 EDGES = """
+(out.backward(inputs=[y, w * 2]), y.grad, x.grad)
+(lambda u: (out.backward(inputs=[u]), u.grad, u.retains_grad))(y * 2)
 grad(edge(out), x) | grad(edge(q), x, plain) | grad(edge(q), x, torch.ones(4)) | grad(edge(q), x) | edge(plain)
 grad([edge(out), out], x) | grad(out, edge(x)) | grad(out, [edge(q), x]) | grad(out, {"a": edge(q)})
 grad(out, edge(w)) | grad(out, edge(w), None, None, False, True, True) | grad(out, Edge(None, 0))
@@ -92,6 +96,8 @@ plain.register_hook(id) | plain.register_post_accumulate_grad_hook(id) | d.regis
 plain.retain_grad() | multi([x], id, mode="some") | multi([x, plain], id) | raised(multi, [x, plain], id, mode="any")
 """
 TENSORS = """
+repr(f) | repr(f[0]) | repr(f.sum()) | (plain.numpy().fill(5), plain, plain._version) | (plain * 2)._version
+(plain.detach()._version, plain.requires_grad_()._version, plain.requires_grad_(False)._version)
 setattr(d, "grad_dtype", torch.float32) | setattr(d, "grad_dtype", None) | setattr(d, "grad_dtype", 3) | d.grad_dtype
 d.requires_grad_(False) | (d.requires_grad_() is d, setattr(d, "requires_grad", True)) | d[:1].detach_()
 plain[:1].detach_() | d.detach_().requires_grad | (setattr(plain, "data", n), plain) | t._version | t.requires_grad_()
@@ -99,6 +105,7 @@ setattr(t, "requires_grad", True) | x * t | x.dot(t) | x + t | t * 2 | t.add_(1)
 t.__setitem__(0, 1.0) | nograd(t.add_)(1)
 """
 CHECKS = """
+check(lambda n, x, y: x * y * n, (3, *(t.detach().float().requires_grad_() for t in (x, y))), atol=0.1, rtol=0.1)
 check(lambda x: x, x, check_backward_ad=False) | check(lambda x: x, x, check_backward_ad=False, raise_exception=False)
 check(lambda x: x, x, check_backward_ad=False, check_forward_ad=True, check_batched_grad=True)
 check(lambda x: x, x, check_batched_forward_grad=True) | check(len, x, 1.0) | check(len, x, other=1)
@@ -110,6 +117,7 @@ again(lambda x, y: x * x * x, [x, y]) | again(lambda p, y: p * y * y, (plain, y)
 again(lambda x: x * x, (torch.ones(1, requires_grad=True),), torch.ones(1), atol=0.1)
 """
 CHECKPOINTS = """
+[(type(c).__name__, c.__enter__()) for c in of.noop_context_fn()]
 of.checkpoint(torch.sin, x, use_reentrant=True, b=2) | of.checkpoint(torch.sin, x, use_reentrant=True, b=2, c=3)
 of.checkpoint(torch.sin, x, use_reentrant=True, context_fn=len)
 of.checkpoint(torch.sin, x, use_reentrant=True, debug=True)

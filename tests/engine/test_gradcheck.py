@@ -144,11 +144,6 @@ def test_28_3_inputs(torch: Any, name: str, raise_exception: bool) -> Any:
     ]
 
 
-def test_28_3_warnings_name_each_input(torch: Any) -> Any:
-    x, y = leaf(torch, 1.0, dtype=torch.float32), leaf(torch, 1.0, dtype=torch.float32)
-    return torch.autograd.gradcheck(lambda n, x, y: x * y * n, (3, x, y), atol=0.1, rtol=0.1)
-
-
 def seeing(grads: Any) -> int:
     """Which gradients are undefined, in binary; which are zero does not count."""
     return sum(2**i for i, g in enumerate(grads) if g is None)

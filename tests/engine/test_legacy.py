@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from functions import leaf64
-from oracle import entries, raised, warned
+from oracle import entries, raised
 
 Pair = namedtuple("Pair", "a b")
 
@@ -32,39 +32,6 @@ def nested(torch: Any) -> Any:
     return Nested()
 
 
-def test_19_1_instances_warn(torch):
-    class A(torch.autograd.Function):
-        pass
-
-    A(1, key=2)
-
-
-def test_19_2_calling_an_instance_is_refused(torch):
-    class A(torch.autograd.Function):
-        pass
-
-    return A()(leaf64(torch, 1.0))
-
-
-def test_an_instance_notes_what_it_is_told(torch):
-    class A(torch.autograd.Function):
-        pass
-
-    a = A()
-    a.save_for_backward(1)
-    a.mark_dirty(2)
-    a.mark_non_differentiable(3)
-    a.save_for_forward(None)
-    return a.to_save, a.dirty_tensors, a.non_differentiable, a.saved_for_forward
-
-
-def test_19_3_inplace_functions_have_a_flag(torch):
-    class A(torch.autograd.function.InplaceFunction):
-        pass
-
-    return A(inplace=True).inplace, A(True).inplace, A().inplace
-
-
 def test_19_3_inplace_functions_are_a_base(torch):
     class Double(torch.autograd.function.InplaceFunction):
         @staticmethod
@@ -86,38 +53,6 @@ def test_19_3_inplace_functions_are_a_base(torch):
     return x.grad, copied, written, written.grad_fn.inplace, written.grad_fn.name()
 
 
-def test_19_4_nested_forward(torch):
-    f, x, y = nested(torch), leaf64(torch, 1.0), leaf64(torch, 2.0)
-    f._nested_input = ([x, (y, None)],)
-    return f.forward(x, y), f.seen, f._nested_output, hasattr(f, "_nested_input")
-
-
-def test_19_4_nested_forward_of_a_dict(torch):
-    f, x, y = nested(torch), leaf64(torch, 1.0), leaf64(torch, 2.0)
-    f._nested_input = ({"x": x, "rest": Pair(y, None)},)
-    return f.forward(x, y), f._nested_output
-
-
-def test_19_4_nested_backward(torch):
-    f, x, y = nested(torch), leaf64(torch, 1.0), leaf64(torch, 2.0)
-    f._nested_output = ([x, (y, None)],)
-    return f.backward(x, y), f.seen
-
-
-def test_19_4_saving_and_marking_flatten(torch):
-    f, x, y = nested(torch), leaf64(torch, 1.0), leaf64(torch, 2.0)
-    f.save_for_backward([x, (y, None)], y)
-    f.mark_dirty([x], (y,), also=y)
-    f.mark_non_differentiable({"x": x}, y, also=None)
-    return f.to_save, f._to_save_nested, f.dirty_tensors, f.non_differentiable
-
-
-def test_19_5_shared_storage_is_tracked_anyway(torch):
-    ctx = torch.autograd.function.FunctionCtx()
-    x = leaf64(torch, 1.0)
-    return warned(ctx.mark_shared_storage, (x, x)), vars(ctx)
-
-
 def test_19_6_mixins(torch):
     function = torch.autograd.function
     hooks, first = function._HookMixin._register_hook(None, len)
@@ -128,16 +63,21 @@ def test_19_6_mixins(torch):
     return function._ContextMethodMixin is function.FunctionCtx, again is hooks, kinds, before, list(hooks.values())
 
 
-def test_a_function_is_a_context_too(torch):
-    function = torch.autograd.function
-    pair = function.Function, function.BackwardCFunction
-    return [issubclass(kind, function.FunctionCtx) for kind in pair]
-
-
 NESTED = (1, [1, 2], (1, [2]), {"a": 1, "b": [2]}, None, (), Pair(1, 2), [None, 1])
 REFUSED = ("s", [1, "s"], 1.5, {1}, range(3), Thing(), Thing, np.ones(1), len)
 PLACES = (([1, 2, 3], (0, [0, 0])), ([1, 2], 0), ([1, 2], None), ([1, 2], (None, 0)), ([1], {"a": 0}), ([], ()))
 CALLS = """
+type(Old(1, key=2)).__name__ | Old()(x) | [A.inplace for A in (Writing(inplace=True), Writing(True), Writing())]
+(lambda ctx: (ctx.mark_shared_storage((x, x)), vars(ctx)))(old.FunctionCtx()) | sorted(old.__all__)
+[issubclass(kind, old.FunctionCtx) for kind in (old.Function, old.BackwardCFunction)]
+(lambda a: (a.save_for_backward(1), a.mark_dirty(2), a.to_save, a.dirty_tensors))(Old())
+(lambda a: (a.mark_non_differentiable(3), a.save_for_forward(None), a.non_differentiable, a.saved_for_forward))(Old())
+(setattr(f, "_nested_input", ([x, (y, None)],)), f.forward(x, y), f.seen, f._nested_output, hasattr(f, "_nested_input"))
+(setattr(f, "_nested_input", ({"x": x, "rest": Pair(y, None)},)), f.forward(x, y), f._nested_output)
+(setattr(f, "_nested_output", ([x, (y, None)],)), f.backward(x, y), f.seen)
+(f.save_for_backward([x, (y, None)], y), f.to_save, f._to_save_nested)
+(f.mark_dirty([x], (y,), also=y), f.dirty_tensors)
+(f.mark_non_differentiable({"x": x}, y, also=None), f.non_differentiable)
 f.save_for_backward(1) | f.mark_dirty(x, also="s") | f.mark_non_differentiable(2.0) | Bare().forward_extended(1)
 Bare().backward_extended(1) | f.saved_tensors | (f.save_for_backward(x), raised(lambda: f.saved_tensors)) | f(x)
 f([x, (x,)]) | f("s") | f.forward(x) | f.backward(x) | type(f).apply(x) | f._do_forward(x) | f._do_backward((x,), False)
@@ -157,16 +97,14 @@ def whole(o: Any) -> bool:
 
 
 @pytest.mark.parametrize("text", entries(CALLS))
-def test_19_4_and_19_7_nests(torch: Any, text: str) -> Any:
+def test_19_instances_and_nests(torch: Any, text: str) -> Any:
     old = torch.autograd.function
     known = {"f": nested(torch), "x": leaf64(torch, 1.0), "Bare": type("A", (old.NestedIOFunction,), {})}
+    known |= {"y": leaf64(torch, 2.0), "Old": type("A", (old.Function,), {}), "Pair": Pair}
+    known["Writing"] = type("A", (old.InplaceFunction,), {})
     known |= {"raised": raised, "NESTED": NESTED, "REFUSED": REFUSED, "PLACES": PLACES}
     known |= {"plus": old._nested_map(whole, lambda o: o + 1, "ints"), "bare": old._nested_map(whole, lambda o: o + 1)}
     known |= {"strict": old._iter_filter(whole, condition_msg="ints"), "loose": old._iter_filter(whole), "old": old}
     known["lenient"] = old._iter_filter(whole, allow_unknown=True)
     known["opening"] = old._iter_filter(whole, conversion=lambda o: sorted(o) if isinstance(o, set) else o)
     return eval(text, known)
-
-
-def test_19_8_what_the_module_offers(torch):
-    return sorted(torch.autograd.function.__all__)

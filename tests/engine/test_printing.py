@@ -65,12 +65,6 @@ def test_the_default_dtype_is_not_mentioned(torch: Any) -> None:
     return texts
 
 
-def test_a_custom_function_is_named(torch: Any) -> None:
-    Twice = function(torch, lambda ctx, x: x * 2, lambda ctx, g: g * 2, name="Twice")
-    x = torch.ones(2, requires_grad=True)
-    return repr(Twice.apply(x)), repr(Twice.apply(x)[0]), repr(Twice.apply(x).sum())
-
-
 def test_a_view_whose_history_was_spoilt_prints_all_the_same(torch: Any) -> None:
     Rest = function(torch, lambda ctx, x: x[1:], lambda ctx, g: torch.cat([g[:1] * 0, g]), name="Rest")
     x = torch.ones(3, requires_grad=True) * 1

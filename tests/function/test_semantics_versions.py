@@ -87,11 +87,6 @@ def test_2_5_what_counts_as_a_write(torch, write):
         return told, written(x)
 
 
-def test_2_5_what_is_no_write(torch):
-    t = torch.ones(2)
-    return t.requires_grad_()._version, t.detach()._version, (t * 2)._version, t.requires_grad_(False)._version
-
-
 def test_2_6_who_shares_the_counter(torch):
     x = torch.ones(2, 3)
     views = [x.view(6), x[0], x[:, 1:], x.T, x.reshape(3, 2), x.unsqueeze(0), x.expand(2, 2, 3), x.detach(), x[0][1:]]
@@ -111,12 +106,6 @@ def test_2_6_data_keeps_its_own_counter(torch):
     first = x._version, y._version, x
     x.add_(1)
     return first, x._version, y._version, y
-
-
-def test_2_6_numpy_writes_do_not_count(torch):
-    x = torch.ones(2)
-    x.numpy()[0] = 5
-    return x, x._version
 
 
 def test_2_8_increment_version(torch):
