@@ -244,6 +244,9 @@ def _unknown_gradient(run: TrainingRun, step: TrainingStep, id: str, grad: Value
 def _hint(run: TrainingRun, node: RecordedNode, large: float) -> str:
     name = node.made.operation
     if large > _HUGE:
+        if not any(update.event < node.event for each in run.parameters.values() for update in each.updates):
+            reached = f"{large:.3g} before any recorded update"
+            return f"Normalize its inputs, or compute with logarithms: they reached {reached}."
         return f"Check the learning rate and how fast the loss grows: its inputs had grown to {large:.3g} before."
     if any(not size_of(value) for value in node.inputs):
         return "Check what selects the values, and skip such a step: it is nan for an empty input."
