@@ -247,18 +247,18 @@ class _Refused:
                 f"Cut the graph at the start of each iteration: {cuts}. retain_graph=True would lead back "
                 "through all earlier iterations."
             )
-        anew = f"ompute {names[0]} again in each iteration, inside the loop."
+        recompute = f"ompute {names[0]} again in each iteration, inside the loop."
         if self._trains_beside(old, first):
             return (
                 "If it is a constant, such as old log-probabilities or targets, detach it before the loop: "
-                f"{_detached(names[0])}. If weights should train through it, c{anew}"
+                f"{_detached(names[0])}. If weights should train through it, c{recompute}"
             )
         if old.line is None and "." in names[0]:  # what a module was given when it was made
             return (
                 f"If {names[0]} is to be trained, make it a leaf that the module registers: put `nn.Parameter(...)` "
-                f"around its value. Otherwise c{anew}"
+                f"around its value. Otherwise c{recompute}"
             )
-        return f"C{anew} Once a step has changed the weights, retain_graph=True would fail or use old weights."
+        return f"C{recompute} Once a step has changed the weights, retain_graph=True would fail or use old weights."
 
     def _trains_beside(self, old: RecordedNode, first: RecordedBackward) -> bool:
         """Return True if all weights that something was computed from are used again in this iteration, separately."""
