@@ -852,6 +852,8 @@ torch.func.vmap(lambda x: x.new([2.0]))(x)
 """
 
 SURFACE = """
+torch.from_numpy(np.broadcast_to(np.arange(3.0), (3,)))
+[(k.dtype, type(k.item()).__name__) for k in [(x.float() * n).grad_fn._saved_other for n in (2, 2.0, 2)]]
 x.to("cpu") | x.to(torch.device("cpu")) | x.to(n).dtype | x.to(y) is x | x.to("cpu") is x | x.to(torch.float64) is x
 x.to(torch.float64, copy=True) | x.to(dtype=torch.float32) | x.to(device="cpu") | x.to("cpu", torch.float32)
 x.to("cpu", torch.float32, True) | x.to("cpu", copy=True) | x.to(y, copy=True) | x.to()

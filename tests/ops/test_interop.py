@@ -25,12 +25,6 @@ def test_memory_is_shared_with_numpy(torch: Any) -> Any:
     return [*seen, t, asked, torch.as_tensor(t) is t, np.shares_memory(np.asarray(t), a), torch.asarray(a)]
 
 
-def test_an_array_that_may_not_be_written_is_warned_of(torch: Any) -> Any:
-    a = np.arange(3.0)
-    a.flags.writeable = False
-    return torch.from_numpy(a)
-
-
 def test_a_deep_copy_of_a_leaf_has_its_own_memory_gradient_and_attributes(torch: Any) -> Any:
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     (x * x).sum().backward()

@@ -82,11 +82,6 @@ def test_the_sign_of_zero_and_the_kind_of_one_are_kept(torch: Any) -> Any:
     return told
 
 
-def test_a_remembered_number_is_saved_as_it_was_given(torch: Any) -> Any:
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
-    return [(type((x * n).grad_fn._saved_other.item()), (x * n).grad_fn._saved_other.dtype) for n in (2, 2.0, 2)]
-
-
 def test_a_remembered_number_cannot_be_written_through_a_result() -> None:
     x = workbench.tensor([1.0, 2.0])
     for _ in range(2):
