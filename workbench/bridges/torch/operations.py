@@ -596,7 +596,7 @@ class StepHook:
         self._recorder = recorder
         self._begins = register_optimizer_step_pre_hook(self._begin)
         # Hooks must stay as they are while PyTorch goes through them, and a recording may begin or end in one. So each
-        # optimiser has one of its own, the last, put there before its step.
+        # optimizer has one of its own, the last, put there before its step.
         self._ends: ByIdentity[RemovableHandle] = ByIdentity()
         self._going: ByIdentity[bool] = ByIdentity()
 
