@@ -143,7 +143,14 @@ SEEN = """root => { const view = root.querySelector(".wb-view").getBoundingClien
 
 
 @pytest.mark.parametrize(
-    ("width", "theme"), [(1440, "light"), (1280, "light"), (1024, "light"), (1024, "projector"), (440, "light")]
+    ("width", "theme"),
+    [
+        (1440, "light"),
+        (1024, "projector"),
+        (440, "light"),
+        pytest.param(1280, "light", marks=pytest.mark.scheduled),
+        pytest.param(1024, "light", marks=pytest.mark.scheduled),
+    ],
 )
 def test_sliders_output_and_plot_are_in_sight_at_every_width(page: Page, width: int, theme: str) -> None:
     shell = "() => window.jupyterapp.shell."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from browser_page import these_first
 from lab import Lab
 from lesson_page import Lesson, Player, study
 
@@ -12,7 +13,7 @@ PUSHING, FUNCTIONS = "09-pushing-forward.ipynb", "10-functions-of-functions.ipyn
 ROW, ROWS = 40, 3  # px of a row of boxes; the strip of levels, an input, and what is made of it
 
 
-@pytest.fixture(scope="module", params=[PUSHING, FUNCTIONS])
+@pytest.fixture(scope="module", params=these_first([PUSHING, FUNCTIONS], (FUNCTIONS,)))
 def lesson(request: pytest.FixtureRequest, lab: Lab) -> Iterator[Lesson]:
     with study(request.param, lab) as lesson:
         yield lesson

@@ -116,7 +116,12 @@ SEEN = """part => { const { x, y } = part.getBoundingClientRect();
 
 @pytest.mark.parametrize(
     ("size", "theme"),
-    [((1440, 900), "light"), ((1440, 900), "dark"), ((1440, 900), "projector"), ((1024, 768), "projector")],
+    [
+        ((1440, 900), "light"),
+        pytest.param((1440, 900), "dark", marks=pytest.mark.scheduled),
+        pytest.param((1440, 900), "projector", marks=pytest.mark.scheduled),
+        ((1024, 768), "projector"),
+    ],
 )
 def test_what_is_watched_takes_its_room_once_and_then_it_stays_as_high(
     page: Page, size: tuple[int, int], theme: str
@@ -164,10 +169,17 @@ CUT = """root => [...root.querySelectorAll(".wb-caption, .wb-desk:not([hidden])"
             if (top < end - 1 && bottom > end + 1) cut.push(texts.currentNode.data);
     }
     return cut; })"""
-SIZES = [((1440, 900), "light"), ((1440, 900), "projector"), ((1024, 768), "projector"), ((800, 768), "light")]
 
 
-@pytest.mark.parametrize(("size", "theme"), SIZES)
+@pytest.mark.parametrize(
+    ("size", "theme"),
+    [
+        ((1440, 900), "light"),
+        ((1024, 768), "projector"),
+        pytest.param((1440, 900), "projector", marks=pytest.mark.scheduled),
+        pytest.param((800, 768), "light", marks=pytest.mark.scheduled),
+    ],
+)
 def test_no_line_of_what_is_told_is_cut(page: Page, size: tuple[int, int], theme: str) -> None:
     s = Stepper(page)
     page.set_viewport_size({"width": size[0], "height": size[1]})

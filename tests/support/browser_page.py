@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -116,6 +116,11 @@ def open_page(viewport: tuple[int, int] = (1280, 900), offline: bool = False) ->
             yield page
         finally:
             context.close()
+
+
+def these_first(names: Iterable[str], first: tuple[str, ...]) -> list[Any]:
+    """The parameters of a test: those that begin so run with every submission, the others are scheduled."""
+    return [pytest.param(name, marks=[] if name.startswith(first) else [pytest.mark.scheduled]) for name in names]
 
 
 def eventually(read: Callable[[], Any], wanted: Any, patience: float = PATIENCE) -> Any:
