@@ -58,7 +58,9 @@ def test_a_finding_in_a_notebook_links_to_its_entry() -> None:
     assert [each.entry for each in found] == [f"{PAGE}#{each.rule.replace(' ', '-')}" for each in found] != []
     page = Page(found._repr_html_() or "")
     assert page.links == [each.entry for each in found] and page.open == []
-    assert all(each.sentence in page.words and each.fix in page.words for each in found)
+    plain = [text.replace("`", "") for each in found for text in (each.sentence, each.fix)]
+    assert [text for text in plain if text not in page.words] == []
+    assert "<code>detach()</code>" in (found._repr_html_() or "")
 
 
 @pytest.mark.usefixtures("address")
@@ -67,7 +69,7 @@ def test_questions_go_on_counting_below_the_certain_findings_and_nothing_is_mark
         return Finding("not finite", certain, "a <b> & c.", "Call `f(<x>)`.", None, 0)
 
     page = Page(text := Findings([of(True), of(False), of(False)], functions="<f>")._repr_html_() or "")
-    assert page.open == [] and page.words.count("a <b> & c.") == 3 and "<f>." in page.words
+    assert page.open == [] and page.words.count("A <b> & c.") == 3 and "<f>." in page.words
     assert re.findall(r"<ol[^>]*>", text) == ["<ol>", '<ol start="2">']
     page = Page(text := Findings([of(False)])._repr_html_() or "")
     assert page.open == [] and page.words.startswith("Possibly intentional:") and text.count("<li>") == 1

@@ -19,7 +19,7 @@ from workbench.views import VIEWS
 
 HEALTH = Path(workbench.__file__).parent / "health"
 _QUOTED = re.compile(r"`([^`]+)`")
-_PRESSED = re.compile(r"press / and type (\w+)")
+_PRESSED = re.compile(r"press `/` and type `(\w+)`")
 
 # What the words of a program in such a text stand for.
 ROOTS = {
@@ -29,6 +29,8 @@ ROOTS = {
     "nn": nn,
     "model": nn.Module,
     "optimizer": optim.Optimizer,
+    "autograd": workbench.autograd,
+    "ctx": workbench.autograd.function.FunctionCtx,
     **dict.fromkeys(["loss", "state", "target", "prediction"], workbench.Tensor),
 }
 
@@ -115,7 +117,7 @@ def infinite(torch: Any, way: str) -> Any:
 def test_the_picture_of_what_is_not_finite_can_be_asked_for(engine: str, way: str, shown: str) -> None:
     trace = recorded(engine, lambda torch: infinite(torch, way))
     text = next(each.next_step for each in trace.findings() if each.rule == "not finite")
-    assert text == f"Look at its inputs in {shown}: press / there and type SinhBackward0."
+    assert text == f"Look at its inputs: open {shown}, press `/` and type `SinhBackward0`."
     assert follow(trace, text) == 1
 
 

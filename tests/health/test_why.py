@@ -49,7 +49,8 @@ def test_a_reason_is_named(engine, case):
     wanted, names = CASES[case]
     verdict, text = answered(engine, case)
     assert verdict == wanted
-    assert [name for name in names if name not in text] == []
+    plain = text.replace("`", "")
+    assert [name for name in names if name.replace("`", "") not in plain] == []
 
 
 def test_reasons_are_worded_as_they_were():
@@ -127,7 +128,7 @@ def test_a_notebook_shows_the_way_and_keeps_the_sentences(engine, made, tmp_path
     (cut,) = [arrow for arrow in scene.arrows.values() if arrow.kind == "cut"]
     assert scene.boxes[cut.source].title == "h = engine.relu(x @ w)" and cut.label.startswith("detach")
     why.save(tmp_path / "why.html")
-    assert "no path from loss to w" in (tmp_path / "why.html").read_text(encoding="utf-8")
+    assert "no path from `loss` to `w`" in (tmp_path / "why.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

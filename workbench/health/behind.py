@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from ..trace.call_records import HooksFound
 from ..trace.facts import Saved, TensorSeen
 from ..trace.records import DATA, UNREPORTED, EventLost, NodeStarted, TensorWritten
-from ..trace.values import Value, said
+from ..trace.values import Value, code, said
 from .backwards import RecordedBackward
-from .finding import Finding, asked, listed, place, told
+from .finding import Finding, asked, hook_words, phrases, place, told
 from .graph import Grads, RecordedNode
 from .measures import distance, is_same
 from .training_run import TrainingRun
-from .zero_gradient import MASKS, PRODUCTS
+from .zero_gradient import ITSELF, MASKS, PRODUCTS
 
 # What computes its gradients from all the numbers that it saved.
 _READ = frozenset(
@@ -66,7 +66,8 @@ def _written_finding(
     run: TrainingRun, node: RecordedNode, seen: TensorSeen, slot: str, write: TensorWritten, values: tuple[Value, Value]
 ) -> Finding:
     owner = run.tensors.get(seen.base or "")
-    name = seen.name or (owner.name if owner is not None else None) or slot
+    name = seen.name or (owner.name if owner is not None else None)
+    what = code(name) if name else "its result" if slot in ITSELF else "its input"
     certain = _is_data(run, write) or node.made.operation in _READ
     how, fix = _written_how(write)
     was, now = map(said, values)
@@ -74,8 +75,8 @@ def _written_finding(
         "saved memory written",
         certain,
         asked(
-            f"{told(node)} computes its gradient from other numbers than its result: it saved {name} as {was}, but "
-            f"{how}. In backward it is {now}.",
+            f"The gradient of {told(node)} is computed from overwritten values: it saved {what} as {was}, then {how}. "
+            f"Backward saw {now} instead.",
             certain,
         ),
         fix,
@@ -89,23 +90,23 @@ def _written_how(write: TensorWritten) -> tuple[str, str]:
     """Return what wrote into saved memory, and what to do."""
     if write.name == UNREPORTED:
         return (
-            "before its backward something else wrote into that memory, which version counting doesn't see: through "
+            "before its backward something else wrote into that memory, which autograd can't detect: through "
             "NumPy (`x.numpy()`, or the array of `from_numpy(array)`), for example",
             "Compute a new array or write into a copy (`array.copy()`, `x.clone()`), or write only after the backward "
             "pass.",
         )
     if write.name == DATA:
         return (
-            f"an assignment to `.data` ({place(write.source)}) gave the tensor other memory, which version counting "
-            "doesn't see",
+            f"an assignment to `.data` ({place(write.source)}) gave the tensor other memory, which autograd can't "
+            "detect",
             "Assign to `.data` only after the backward pass. Or write under `no_grad` (`w.copy_(...)`), where autograd "
             "detects a wrong write.",
         )
     return (
-        f"{write.name} ({place(write.source)}) wrote into that memory through .data, which version counting doesn't "
-        "see",
-        "Write through `detach()` or under `no_grad`, where autograd detects a wrong write, and only after the "
-        "backward pass. Or write into a copy: `clone()`.",
+        f"{code(write.name)} ({place(write.source)}) overwrote that memory through `.data`, which autograd "
+        "can't detect",
+        "Write into a copy: `clone()`. If you must write into it, do it after the backward pass, through `detach()` or "
+        "under `no_grad`, where autograd can detect a wrong write.",
     )
 
 
@@ -178,11 +179,11 @@ def gradient_written(run: TrainingRun) -> Iterator[Finding]:
         by_culprit.setdefault(node.line if node is not None else who, (each, who))
     for each, who in by_culprit.values():
         receiver = run.nodes.get(each.receiver)
-        to = told(receiver) if receiver is not None else run.tensors[each.receiver].name or "a leaf"
+        to = told(receiver) if receiver is not None else code(run.tensors[each.receiver].name or "a leaf")
         sender = run.nodes[each.sender]
         received = f"{told(sender)} sent {said(each.sent[0][1])} to {to}, which received {said(each.got)}"
         if len(each.sent) > 1:
-            senders = listed([told(run.nodes[id]) for id, _ in each.sent])
+            senders = phrases([told(run.nodes[id]) for id, _ in each.sent])
             received = f"{to} received {said(each.got)}, which is not the sum of what {senders} sent"
         yield Finding(
             "gradient written",
@@ -244,7 +245,8 @@ def _who(run: TrainingRun, changed: _Changed) -> tuple[RecordedNode | None, str]
     if hooks:
         line = hooks[0].hook.source
         at = f" ({place(line)})" if line is not None else ""
-        return run.nodes.get(hooks[0].node), f"{hooks[0].hook.title}{at} writes into the gradient that it receives"
+        node, hook = run.nodes.get(hooks[0].node), hooks[0].hook
+        return node, f"{hook_words(hook, node)}{at} writes into the gradient that it receives"
     node = nodes[0]
     text = next((each.text for each in node.made.code if each.name == "backward"), "")
     line = _writing(text)

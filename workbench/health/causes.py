@@ -18,8 +18,8 @@ from .training_run import TrainingRun, TrainingStep
 _SWITCHED_OFF = {
     "no_grad": ("under `no_grad`", "Remove `no_grad`"),
     "checkpoint": (
-        "by a checkpoint with use_reentrant=True, none of whose inputs takes a gradient",
-        "Call checkpoint with use_reentrant=False",
+        "by a checkpoint with `use_reentrant=True`, none of whose inputs takes a gradient",
+        "Call `checkpoint` with `use_reentrant=False`",
     ),
 }
 _HUGE = 1e10  # numbers that something has let grow
@@ -71,10 +71,10 @@ def without_gradients(run: TrainingRun) -> Iterator[Finding]:
             "under no_grad",
             False,
             asked(
-                f"No gradient passes on from {told(node)}: in {plural(steps, 'step')} its input was computed from "
-                f"trainable weights {how} ({place(cut.source)})."
+                f"The gradient stops at the input of {told(node)}: in {plural(steps, 'step')} this input was computed "
+                f"from trainable weights {how} ({place(cut.source)}), so these weights get no gradient from it."
             ),
-            f"{leave} if those weights should train. If not, freeze them with `requires_grad_(False)`.",
+            f"{leave}. If it's intentional, freeze these weights with `requires_grad_(False)`.",
             cut.source or node.line,
             node.event,
             (node.id,),
@@ -111,7 +111,7 @@ def alike(names: Iterable[str], trained: Iterable[str]) -> str:
     prefix = matched[0][1] + begin
     if not begin or any(name.startswith(prefix) for name in trained):
         return ""
-    return f" Their names start with {prefix}, which doesn't train either: they may have been frozen by that prefix."
+    return f" Their names start with `{prefix}`, which doesn't train either: they may have been frozen by that prefix."
 
 
 def scales(run: TrainingRun) -> set[str]:

@@ -2,22 +2,48 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..trace.assignments import sides_of
-from ..trace.facts import SourceLine
+from ..trace.facts import Hook, SourceLine
 from ..trace.source import without_comment
-from ..trace.values import Value, number, series, shortened
+from ..trace.values import Value, begun, code, number, series, shortened
 from .entries import address_of
-from .graph import RecordedNode
+from .graph import RecordedGraph, RecordedNode
 from .measures import size_of
 from .training_run import TrainedParameter
 
 _NAMED = 3  # parameters that a sentence names
 _TEXT = 60  # characters of a line that a sentence shows
-_CALLED = {"unsafe_view": "matmul"}  # what PyTorch ends a product of batches with, which no program writes
+_PRODUCT = "the matrix product"
+# What a sentence calls operations that a program writes as an operator, or not by this name.
+_CALLED = {
+    **dict.fromkeys(("mm", "addmm", "bmm", "baddbmm", "mv", "addmv", "unsafe_view"), _PRODUCT),
+    "dot": "the dot product",
+    "add": "the addition",
+    "sub": "the subtraction",
+    "rsub": "the subtraction",
+    "mul": "the multiplication",
+    "div": "the division",
+    "neg": "the minus sign",
+    "t": "the transpose",
+    "convolution": "the convolution",
+    "native_batch_norm": "`batch_norm`",
+    "native_layer_norm": "`layer_norm`",
+    "native_group_norm": "`group_norm`",
+    "to_copy": "the conversion",
+    "index": "the indexing",
+    "select": "the indexing",
+    "slice": "the slice",
+}
+# Layers that compute with their weights by one operation, and those operations: the layer says it all.
+_LAYERS = re.compile(r"(Lazy)?(Linear|Bilinear|Conv\w*|\w*Norm\w*|Embedding\w*|RNN|LSTM|GRU|\w+Cell)")
+_OF_LAYERS = frozenset(
+    "mm addmm bmm t unsafe_view convolution native_batch_norm native_layer_norm native_group_norm embedding".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +62,9 @@ class Finding:
     line: SourceLine | None
     event: int
     ids: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sentence", begun(self.sentence))
 
     def __str__(self) -> str:
         return f"{self.sentence}\n{self.fix}"
@@ -78,11 +107,63 @@ def place(line: SourceLine | None) -> str:
     return f"{line.file}:{line.line} `{text}`" if text else f"{line.file}:{line.line}"
 
 
+def in_brackets(line: SourceLine | None) -> str:
+    r"""Return ` (train.py, line 18: \`h = self.fc(x)\`)`, or nothing for a line that isn't known."""
+    return "" if line is None else f" ({line.file}, line {line.line}{_text_of(line)})"
+
+
+def at_line(line: SourceLine | None) -> str:
+    r"""Return ` at line 18 (train.py: \`h = self.fc(x)\`)`, or nothing for a line that isn't known."""
+    return "" if line is None else f" at line {line.line} ({line.file}{_text_of(line)})"
+
+
+def _text_of(line: SourceLine) -> str:
+    text = without_comment(line.text).strip()
+    return f": `{text}`" if text else ""
+
+
+def operation_of(node: RecordedNode) -> str:
+    """Return a node's operation as a sentence names it: `sqrt`, `the multiplication`; of a layer that layer."""
+    made = node.made
+    layer = next((part.module for part in reversed(made.path) if part.kind == "scope"), "")
+    if made.scope and made.operation in _OF_LAYERS and _LAYERS.fullmatch(layer):
+        return code(made.scope)
+    operation = _CALLED.get(made.operation) or code(made.operation or made.name)
+    return f"{operation} in {code(made.scope)}" if made.scope else operation
+
+
 def told(node: RecordedNode) -> str:
-    r"""Return `sqrt in Net/head (train.py:18 \`h = x.sqrt()\`)`."""
-    scope = f" in {node.made.scope}" if node.made.scope else ""
-    operation = _CALLED.get(node.made.operation, node.made.operation)
-    return f"{operation}{scope} ({place(node.line)})"
+    r"""Return `\`sqrt\` in \`Net/head\` (train.py:18 \`h = x.sqrt()\`)`."""
+    return f"{operation_of(node)} ({place(node.line)})"
+
+
+def hook_words(hook: Hook, node: RecordedNode | None) -> str:
+    """Return a hook as a sentence names it; a module's runs as a node of its own."""
+    if node is not None and node.made.operation == "BackwardHookFunction":
+        return f"A full backward hook of {code(node.made.scope or 'a module')}"
+    return f"the {hook.title.removesuffix(hook.name)}{code(hook.name)}"
+
+
+def result_of(run: RecordedGraph, node: RecordedNode, output_nr: int = 0) -> str:
+    """Return a node's result as a sentence names it: by its variable, its expression, or its operation."""
+    name = variable_of(run, node, output_nr)
+    return code(name) if name else f"the result of {expression_of(run, node) or operation_of(node)}"
+
+
+def variable_of(run: RecordedGraph, node: RecordedNode, output_nr: int = 0) -> str:
+    """Return the name of a variable that held a node's result; "" if none did."""
+    results = [each for each in node.made.tensors if each.node == node.id and each.output_nr == output_nr]
+    names = [run.tensors[each.id].name for each in results if each.id in run.tensors]
+    return next(filter(None, names), "")
+
+
+def expression_of(run: RecordedGraph, node: RecordedNode) -> str:
+    """Return the user's expression that a node is the last step of, in backticks; "" if there is none."""
+    part = node.made.path[-1] if node.made.path else None
+    if part is None or part.kind != "expression":
+        return ""
+    users = [run.nodes[user] for user in run.users.get(node.id, ()) if user in run.nodes]
+    return "" if any(part in user.made.path for user in users) else code(part.title)
 
 
 def written_as(node: RecordedNode, id: str) -> str:
@@ -93,8 +174,13 @@ def written_as(node: RecordedNode, id: str) -> str:
 
 
 def listed(names: Iterable[str], most: int = _NAMED) -> str:
-    """Return `a`, `a and b`, or `a, b, c and 4 more`."""
-    all = list(dict.fromkeys(names))
+    """Return `a`, `a` and `b`, or `a`, `b`, `c` and 4 more: names and code in backticks."""
+    return phrases(map(code, names), most)
+
+
+def phrases(words: Iterable[str], most: int = _NAMED) -> str:
+    """Return such a list of words that are no code."""
+    all = list(dict.fromkeys(words))
     return series(all) if len(all) <= most + 1 else f"{', '.join(all[:most])} and {len(all) - most:,} more"
 
 
@@ -113,6 +199,12 @@ def span(value: Value) -> str:
         return "zero everywhere" if value.min == 0 else f"{number(value.min)} everywhere"
     ends = number(value.min), number(value.max)
     return f"about {ends[0]}" if ends[0] == ends[1] else f"from {ends[0]} to {ends[1]}"
+
+
+def ranges(value: Value, what: str = "its inputs") -> str:
+    """Return `its inputs range from -1 to 3`, or `its inputs are zero everywhere`."""
+    said = span(value)
+    return f"{what} {'range' if said.startswith('from ') else 'are'} {said}"
 
 
 def plural(count: int, word: str) -> str:

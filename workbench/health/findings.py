@@ -6,6 +6,7 @@ lists it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from html import escape
@@ -42,6 +43,7 @@ Rule = Callable[[TrainingRun], Iterable[Finding]]
 # Causes stand before what follows from them: of several findings this is the order.
 RULES: tuple[Rule, ...] = (
     loop.stopped,
+    loop.large_updates,
     infinities.not_finite,
     parameters.no_way,
     parameters.never_reached,
@@ -62,7 +64,6 @@ RULES: tuple[Rule, ...] = (
     scaling.clipped_scaled,
     scaling.underflow,
     spikes.explodes_once,
-    loop.large_updates,
     scaling.summed_loss,
     scaling.scaled_loss,
     loop.growing_graph,
@@ -126,7 +127,7 @@ class Findings(list[Finding]):
         for number, each in enumerate(self, 1):
             if not each.certain and (number == 1 or self[number - 2].certain):
                 lines.append("Possibly intentional:")
-            lines += [f"{number}. {each.sentence}", f"   {each.fix}"]
+            lines += [f"{number}. {each}".replace("\n", "\n   ")]
         return "\n".join([*lines, *last])
 
     __repr__ = __str__
@@ -136,7 +137,7 @@ class Findings(list[Finding]):
         if not any(each.entry for each in self):
             return None
         items = [
-            f"<li>{escape(each.sentence)}<br>{escape(each.fix)} "
+            f"<li>{_html(str(each))} "
             f'<a href="{escape(each.entry)}" target="_blank" rel="noopener">More about “{escape(each.rule)}”</a></li>'
             for each in self
         ]
@@ -150,6 +151,11 @@ class Findings(list[Finding]):
     def to_list(self) -> list[dict[str, Any]]:
         """Return the findings as JSON types."""
         return [each.to_dict() for each in self]
+
+
+def _html(text: str) -> str:
+    """Return a text with what is in backticks as code."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", escape(text)).replace("\n", "<br>")
 
 
 def findings(trace: Timeline) -> Findings:

@@ -9,9 +9,9 @@ from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 
-from ..trace.values import Value, said
+from ..trace.values import Value, code, said
 from .equals import Equal, equal_of
-from .finding import Finding, listed, told
+from .finding import Finding, asked, listed, told
 from .graph import RecordedNode
 from .training_run import TrainingRun
 
@@ -68,7 +68,7 @@ def compared(run: TrainingRun) -> str:
     equal = {name: each for name, nodes in functions.items() if name not in whole and (each := equal_of(nodes[0]))}
     left = [name for name in functions if name not in (*whole, *equal)]
     said = [f"The backward of {listed(whole)} was compared with differences of the recorded results"] * bool(whole)
-    said += [f"The backward of {name} was compared with that of `{each.text}`" for name, each in equal.items()]
+    said += [f"The backward of `{name}` was compared with that of `{each.text}`" for name, each in equal.items()]
     if left:
         said.append(
             f"The backward of {listed(left)} was not compared with differences, which needs {_POINTS} numbers with "
@@ -206,9 +206,11 @@ def _pairs_finding(node: RecordedNode, pairs: Sequence[_Pair]) -> Finding:
     return Finding(
         "not the derivative",
         False,
-        f"The backward of {name} doesn't match its derivative: by the gradients that {told(node)} sends, its results "
-        f"should have moved by {first.said:.3g} along the gradient that it receives, from one call to the next, but "
-        f"they moved by {first.rise:.3g}. All {len(pairs)} such steps differ. Is this intentional?",
+        asked(
+            f"The backward of `{name}` doesn't match its derivative. Going by the gradients that {told(node)} sends "
+            f"back, its result should have changed by {first.said:.3g} from one call to the next (measured along the "
+            f"incoming gradient). It changed by {first.rise:.3g}. All {len(pairs)} pairs of calls differ like that."
+        ),
         "Look for a transpose, a sign, or the order of the returned gradients. Check it in float64: "
         f"`torch.autograd.gradcheck({name}.apply, inputs)`.",
         node.line,
@@ -227,14 +229,18 @@ def _unlike(nodes: Sequence[RecordedNode]) -> tuple[RecordedNode, Equal] | None:
 
 def _equal_finding(node: RecordedNode, equal: Equal) -> Finding:
     name, wrong = node.made.operation, listed(equal.wrong)
-    sent = " and ".join([f"{said(Value.of(each))} to {to}" for to, each in zip(equal.wrong, equal.sent, strict=True)])
-    asked = " and ".join([said(Value.of(each)) for each in equal.expected])
+    sent = " and ".join(
+        [f"{said(Value.of(each))} to {code(to)}" for to, each in zip(equal.wrong, equal.sent, strict=True)]
+    )
+    expected = " and ".join([said(Value.of(each)) for each in equal.expected])
     return Finding(
         "not the derivative",
         False,
-        f"The backward of {name} doesn't match its derivative: the result of {told(node)} equals `{equal.text}`, but "
-        f"the gradient of {wrong} is not that of this formula. backward sent {sent}, and the formula gives {asked}. "
-        "Is this intentional?",
+        asked(
+            f"The backward of `{name}` doesn't match its derivative: the result of {told(node)} equals `{equal.text}`, "
+            f"but the gradient of {wrong} is not that of this formula. `backward` sent {sent}, and the formula gives "
+            f"{expected}."
+        ),
         "Look for a transpose, a sign, a factor, or the order of the returned gradients. Check it in float64: "
         f"`torch.autograd.gradcheck({name}.apply, inputs)`.",
         node.line,
@@ -274,13 +280,15 @@ def _finding_of(node: RecordedNode, slopes: Sequence[_Slope]) -> Finding:
     factors = [each.rise / each.said for each in slopes if each.said]
     factor = median(factors) if factors else 0.0
     near = sum(abs(each / factor - 1) < _WRONG for each in factors) >= _MOST * len(slopes) if factor else False
-    by = f", a factor of {factor:.3g}" if near else ""
+    by = f": backward is off by a factor of {factor:.3g}" if near else ""
     return Finding(
         "not the derivative",
         False,
-        f"The backward of {name} doesn't match its derivative: for an input of {worst.at:.3g}, {told(node)} passes on "
-        f"{worst.said:.3g} times the gradient, but its recorded results change by {worst.rise:.3g} times the "
-        f"input{by}. Is this intentional?",
+        asked(
+            f"The backward of `{name}` doesn't match its derivative. At an input of {worst.at:.3g}, {told(node)} "
+            f"multiplies the gradient by {worst.said:.3g}, but the recorded results have a slope of "
+            f"{worst.rise:.3g}{by}."
+        ),
         f"Check it in float64: `torch.autograd.gradcheck({name}.apply, inputs)`.",
         node.line,
         node.finished[0],

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import inf, isfinite
 
+from ..trace.cuts import cut_words
 from ..trace.facts import TensorSeen
 from ..trace.records import GradChanged
-from ..trace.values import Value
+from ..trace.values import Value, begun, code
 from .backwards import RecordedBackward
 from .causes import grown, scale_of, scales
-from .finding import Finding, asked, listed, place, plural, span, told, written_as
+from .finding import Finding, asked, hook_words, phrases, place, plural, span, told, written_as
 from .graph import RecordedNode
 from .measures import size_of
 from .not_finite import Cause, Source, cause_of_loss, first_cause, has_nan, kind_of_broken
@@ -25,8 +26,10 @@ _HINTS = {
     "div": "Keep the divisor away from 0, for example by adding a small number to it.",
     "rsqrt": "Add a small number before the root, as in `(x + 1e-8).rsqrt()`: it is infinite at 0.",
     "log1p": "Keep its input above -1: add a small number, or clamp it.",
-    "pow": "Add a small number before it: at 0 a negative power is infinite, and so is the derivative of one below 1.",
+    "pow": "Keep the base away from 0, for example by adding a small number. At 0 a negative power is infinite, and "
+    "any power below 1 has an infinite slope.",
     "logsumexp": "Leave at least one position of each row unmasked: where it sums only -inf, its derivative is nan.",
+    "mul": "Replace the infinite values before the product, for example with `masked_fill(mask, 0.0)`: 0 × inf is nan.",
     "linalg_eigh": "Use only the eigenvalues, or keep them apart with a small change of the matrix: the derivative of "
     "eigenvectors divides by the differences between eigenvalues.",
     "linalg_svd": "Use only the singular values, or keep them apart: the derivative of U and V divides by singular "
@@ -64,6 +67,8 @@ _DOMAINS = {
     "log1p": (-1.0, inf, "Check why its input falls below -1, or clamp it above -1: it isn't defined there."),
     "acos": (-1.0, 1.0, "Check why its input leaves the range from -1 to 1, or clamp it to just inside."),
 }
+_SLOPES = frozenset("sqrt rsqrt log log2 log10 reciprocal".split())  # whose derivative is infinite at 0
+_MADE_NAN = {"mul": "0 × inf is nan", "add": "inf - inf is nan", "sub": "inf - inf is nan"}  # from infinite inputs
 _GIVEN = "Check where it comes from: the data, how it was loaded or normalized, or an update before the recording."
 
 
@@ -137,7 +142,8 @@ def _finding_of(run: TrainingRun, cause: Cause) -> Finding | None:
         return None
     if origin.hook is not None:
         line, hook = origin.hook.hook.source, origin.hook.hook
-        what = f"{hook.title} ({place(line)}) turns a finite gradient into a non-finite one."
+        who = hook_words(hook, run.nodes.get(origin.hook.node))
+        what = f"{who} ({place(line)}) turns a finite gradient into a non-finite one."
         return Finding("not finite", True, what, "Check what the hook computes.", line, backward.event, (cause.place,))
     what = f"The backward pass at {place(backward.source)} starts from a gradient that is not finite."
     next_step = "Check the gradient that `backward(...)` or `grad(...)` is given, and what scales the loss."
@@ -160,11 +166,11 @@ def _by_forward(run: TrainingRun, source: Source, sender: RecordedNode | None) -
         return _given(run, source, source.given, source.value)
     made = next((value for value in node.outputs if value.nonfinite), None)
     size = 0 if made is None else size_of(made)
-    at = "its value" if made is None or size == 1 else f"{made.nonfinite} of {size} values"
+    at = "" if made is None or size == 1 else f"{made.nonfinite} of {size} values"
     kind = kind_of_broken(made)
     given = [value for value in node.inputs if value.is_known]
     infinite = [value for value in given if value.nonfinite]
-    ranges = listed([span(value) for value in given if not value.nonfinite])
+    ranges = phrases([span(value) for value in given if not value.nonfinite])
     why = "its inputs are unknown"
     if infinite:
         why = f"its input had {plural(infinite[0].nonfinite, 'infinite value')} of {size_of(infinite[0])}"
@@ -178,20 +184,22 @@ def _by_forward(run: TrainingRun, source: Source, sender: RecordedNode | None) -
         why = f"its inputs were finite ({ranges})"
     if node.id == source.nan and node.made.operation == "logsumexp":
         where = f", from {told(then)}" if then is not None else ""
-        sentence = f"{told(node)} gives -inf: {at}; all that it sums there is -inf{where}."
+        sentence = f"{told(node)} gives -inf{at and f' ({at})'}: all that it sums there is -inf{where}."
         return Finding("not finite", True, sentence, _hint(run, node, 0.0), node.line, node.event, (node.id,))
     first = "first" if ranges or infinite or source.number else "first known"
-    sentence = f"The {first} {kind} comes from {told(node)}: {at}; {why}{_led_to(source, node, then, sender)}."
+    comes = f"comes from {told(node)}: {at}; {why}" if at else f"is the result of {told(node)}: {why}"
+    sentence = f"The {first} {kind} {comes}{_led_to(source, node, then, sender)}."
     large = max([abs(end) for value in given for end in (value.min, value.max) if end is not None], default=0.0)
     is_number = bool(source.number) and node.id == source.node
-    hint = "Check that number: the line has it, or computes it." if is_number else _hint(run, node, large)
+    hint = "Check that number: it's written or computed on that line." if is_number else _hint(run, node, large)
     return Finding("not finite", True, sentence, hint, node.line, node.event, (node.id,))
 
 
 def _led_to(source: Source, node: RecordedNode, then: RecordedNode | None, sender: RecordedNode | None) -> str:
     """Return what a node's infinities led to."""
     if then is not None and node.id == source.node:
-        return f". {told(then)} turns these into nan"
+        because = _MADE_NAN.get(then.made.operation, "")
+        return f". {begun(told(then))} turns these into nan{because and f', because {because}'}"
     if sender is not None and sender.id != node.id:
         return f". The loss was finite, but the backward of {told(sender)} made gradients that aren't"
     return ""
@@ -200,14 +208,21 @@ def _led_to(source: Source, node: RecordedNode, then: RecordedNode | None, sende
 def _by_backward(run: TrainingRun, node: RecordedNode) -> Finding:
     """Find a node whose own backward made such numbers from finite ones."""
     sent = next(grad for grad in node.sent if grad is not None and grad.nonfinite)
-    ranges = listed([span(value) for value in node.inputs if value.is_known])
+    known = [value for value in node.inputs if value.is_known]
+    ranges = phrases([span(value) for value in known])
     inputs = f", where its inputs were {ranges}{grown(run, node)}" if ranges else ""
+    large = max([abs(end) for value in known for end in (value.min, value.max) if end is not None], default=0.0)
+    if node.made.operation in _SLOPES and any(0 in (value.min, value.max) for value in known):
+        inputs += f", and the slope of `{node.made.operation}` is infinite at 0"
     return Finding(
         "not finite",
         True,
-        f"The first non-finite gradients come from the backward of {told(node)}: {sent.nonfinite} of {size_of(sent)} "
-        f"values{inputs}. The loss and the incoming gradient were finite.",
-        _hint(run, node, 0.0),
+        f"The first non-finite gradients come from the backward of {told(node)}: {sent.nonfinite} of "
+        f"{plural(size_of(sent), 'value')}{inputs}. The loss and the incoming gradient were finite.",
+        f"Keep its inputs smaller: its gradient is multiplied by up to {large:.3g}, and the product is too large for "
+        f"{sent.dtype}."
+        if node.made.operation == "mul" and large > _HUGE
+        else _hint(run, node, 0.0),
         node.line,
         node.finished[0],
         (node.id,),
@@ -226,13 +241,13 @@ def _unknown_gradient(run: TrainingRun, step: TrainingStep, id: str, grad: Value
     change = run.broken_by(id, step.end)
     if change is not None and isinstance(change.made, GradChanged):
         line, count = change.made.source, f"{grad.nonfinite} of {size_of(grad)} values"
-        what = f"{change.made.name or 'The program'} ({place(line)}) makes the gradient of {parameter.name} not finite"
-        what += f" in step {step.number}: {count}. The backward pass had brought finite values."
+        what = f"{code(change.made.name or 'the program')} ({place(line)}) makes the gradient of {parameter.words} not "
+        what += f"finite in step {step.number}: {count}. The backward pass had brought finite values."
         return Finding("not finite", True, what, "Check what is written there.", line, change.event, (id,))
     return Finding(
         "not finite",
         True,
-        f"The gradient of {parameter.name} is not finite in step {step.number}: {grad.nonfinite} of "
+        f"The gradient of {parameter.words} is not finite in step {step.number}: {grad.nonfinite} of "
         f"{size_of(grad)} values; no recorded node made it so.",
         "Check the gradient that the backward pass starts from, hooks, and what scales the loss.",
         None,
@@ -249,7 +264,7 @@ def _hint(run: TrainingRun, node: RecordedNode, large: float) -> str:
             return f"Normalize its inputs, or compute with logarithms: they reached {reached}."
         return f"Check the learning rate and how fast the loss grows: its inputs had grown to {large:.3g} before."
     if any(not size_of(value) for value in node.inputs):
-        return "Check what selects the values, and skip such a step: it is nan for an empty input."
+        return "Check what selects the values, and skip such a step: without any value it is nan."
     name = _ALSO.get(name, name)
     low, high, outside = _DOMAINS.get("sqrt" if name == "rsqrt" else name, (-inf, inf, ""))
     ends = [end for value in node.inputs[:1] for end in (value.min, value.max) if end is not None]
@@ -260,10 +275,12 @@ def _hint(run: TrainingRun, node: RecordedNode, large: float) -> str:
     if hint is not None:
         return hint
     if not is_nan and any(value is not None and value.dtype == "float16" for value in (*node.outputs, *node.sent)):
-        return "Numbers above 65504 are inf in float16: scale the loss, or compute this part in float32 or bfloat16."
+        return (
+            "Numbers above 65504 are inf in `float16`: scale the loss, or compute this part in `float32` or `bfloat16`."
+        )
     step = run.shown_step(node.event)
     shown = "trace.show()" if step is None else f"trace.show(step={step})"
-    return f"Look at its inputs in `{shown}`: press / there and type {node.made.name}."
+    return f"Look at its inputs: open `{shown}`, press `/` and type `{node.made.name}`."
 
 
 def _given(run: TrainingRun, source: Source, seen: TensorSeen, value: Value) -> Finding:
@@ -272,30 +289,33 @@ def _given(run: TrainingRun, source: Source, seen: TensorSeen, value: Value) -> 
     own = run.parameters.get(seen.id)
     if own is not None and own.used and own.seen.value.nonfinite:
         return _from_the_beginning(run, [own], True)
-    name = seen.name or written_as(node, seen.id)
+    name = code(seen.name) if seen.name else written_as(node, seen.id)
     count = f"{value.nonfinite} of {size_of(value)} values"
     next_step, line, event = _GIVEN, node.line, node.event
     subject = f"{name}, an input of {told(node)}," if name else f"An input of {told(node)}"
     if source.written is not None:
         event, write = source.written
         line = write.source
-        what = f"{write.name} ({place(line)}) makes {name or 'a tensor'} not finite"
+        what = f"{code(write.name)} ({place(line)}) makes {name or 'a tensor'} not finite"
         sentence = f"{what}: {count}; {told(node)} uses it."
         next_step = "Check what is written there."
     elif seen.cut is not None:
-        word = "under `no_grad`" if seen.cut.word == "no_grad" else f"after {seen.cut.word}"
+        word = "under `no_grad`" if seen.cut.word == "no_grad" else f"after {cut_words(seen.cut)}"
         sentence = f"{subject} is not finite: {count}; it was computed {word} "
         sentence += f"({place(seen.cut.source)})."
         line = seen.cut.source or line
         next_step = "Check what is computed there."
     else:
-        sentence = f"{subject} is already not finite: {count}; no node of the forward pass made it so."
+        sentence = f"{subject} is not finite: {count}"
         frozen = [id for id in run.frozen if has_nan(run.values[id]) and id != seen.id] if not seen.name else []
         if frozen:  # what it is given may have been computed by a layer whose weights take no gradient
-            first, value = run.frozen[frozen[0]].name, run.values[frozen[0]]
+            first, value = code(run.frozen[frozen[0]].name or "a tensor"), run.values[frozen[0]]
             count = f"{value.nonfinite} of {size_of(value)} values"
-            sentence += f" {first}, which takes no gradient, contains nan too: {count}."
+            sentence += f"; no recorded operation made it so. {begun(first)}, which takes no gradient, contains nan "
+            sentence += f"too: {count}."
             next_step = f"Check how {first} was created or loaded, and what was written to it."
+        else:
+            sentence += "; it was already so before the forward pass."
     return Finding("not finite", True, sentence, next_step, line, event, (seen.id, node.id))
 
 
@@ -304,14 +324,14 @@ def _from_the_beginning(run: TrainingRun, parameters: Sequence[TrainedParameter]
     first = parameters[0]
     node, value = run.nodes[first.used[0]], first.seen.value
     kind = kind_of_broken(value)
-    count = f"{value.nonfinite} of {size_of(value)} values are {kind}"
+    count = f"{value.nonfinite} of {size_of(value)} values {'is' if value.nonfinite == 1 else 'are'} {kind}"
     more = len(parameters) - 1
     others = f" {plural(more, 'other parameter')} {'is' if more == 1 else 'are'} affected too." if more else ""
     when = "before the first step" if run.is_whole else "before the first recorded step"
     return Finding(
         "not finite",
         certain,
-        asked(f"{first.name} is not finite {when}: {count}; {told(node)} is the first to use it.{others}", certain),
+        asked(f"{first.words} is not finite {when}: {count}; {told(node)} is the first to use it.{others}", certain),
         "Check how it was created or loaded (`torch.empty` returns uninitialized memory), and earlier updates.",
         node.line,
         node.event,
@@ -325,14 +345,14 @@ def _by_update(run: TrainingRun, parameter: TrainedParameter, update: Update) ->
     finite = update.grad is not None and not update.grad.nonfinite
     rates = rates_of(run, parameter.id) if update.optimizer else []
     rate = next((rate for rate in rates if rate is not None and not isfinite(rate)), None)
-    what = f"{update.optimizer}.step()" if update.optimizer else "The program"
+    what = f"`{update.optimizer}.step()`" if update.optimizer else "The program"
     return Finding(
         "not finite",
         True,
-        f"{what} at {place(update.source)} makes {parameter.name} not finite: "
+        f"{what} at {place(update.source)} makes {parameter.words} not finite: "
         f"{update.after.nonfinite} of {size_of(update.after)} values{within}."
         f"{' Its gradient was finite.' if finite else ''}",
-        f"Check what sets its learning rate (lr), which was {rate}."
+        f"Check what sets its learning rate (`lr`), which was {rate}."
         if rate is not None
         else "Lower the learning rate, or clip the gradient norm."
         if update.optimizer

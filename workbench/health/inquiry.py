@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from ..trace.facts import Cut
 from ..trace.schema import Record
-from ..trace.values import Value
+from ..trace.values import Value, code
 
 Verdict = Literal["none", "zero", "not finite", "sum", "there"]
 
@@ -31,12 +31,12 @@ class Asked:
     @property
     def words(self) -> str:
         """The tensor in a sentence."""
-        return self.name or "this tensor"
+        return code(self.name) if self.name else "this tensor"
 
     @property
     def slot(self) -> str:
         """Its gradient in a sentence."""
-        return f"{self.name}.grad" if self.name else "The .grad of this tensor"
+        return f"`{self.name}.grad`" if self.name else "The `.grad` of this tensor"
 
 
 class Shared(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..trace.values import Value
-from .finding import Finding, asked, listed, plural, told
+from .finding import Finding, asked, listed, place, plural, told
 from .graph import RecordedNode
 from .training_run import TrainingRun
 
@@ -31,7 +31,7 @@ def softmax_twice(run: TrainingRun) -> Iterator[Finding]:
                     f"{told(node)} receives the output of {told(source)}, but cross entropy applies a softmax itself: "
                     "a second one makes all probabilities nearly equal."
                 ),
-                f"Pass raw scores (logits) to the loss, without the {source.made.operation}.",
+                f"Pass raw scores (logits) to the loss, without the `{source.made.operation}`.",
                 source.line,
                 node.event,
                 (source.id, node.id),
@@ -110,9 +110,9 @@ def statistics_stay(run: TrainingRun) -> Iterator[Finding]:
         "eval while training",
         False,
         asked(
-            f"{told(norms[0])} runs in eval mode while its weights are trained: in {plural(len(norms), 'call')} of "
-            f"{listed([node.made.scope or 'batch norm' for node in norms])} it used its running statistics, which "
-            "never update."
+            f"batch norm ({place(norms[0].line)}) runs in eval mode, although its weights are updated: in "
+            f"{plural(len(norms), 'call')} of {listed([node.made.scope or 'the layer' for node in norms])} it used its "
+            "running statistics, which never update."
         ),
         "Call `model.train()` before training resumes; `eval()` stays in effect until then.",
         norms[0].line,

@@ -11,7 +11,7 @@ from ..trace.advised import hook_refused
 from ..trace.compare import rounds_of
 from ..trace.facts import SourceLine
 from ..trace.records import Failed
-from ..trace.values import number, shortened
+from ..trace.values import code, number, shortened
 from .finding import Finding, asked, listed, named, place, plural, told
 from .graph import RecordedNode
 from .measures import is_same, rms, size_of
@@ -27,6 +27,7 @@ _REFUSALS = (  # what autograd says of a program in which something is wrong
     "a second time",
 )
 _DRAWN = 'See what led to it with `trace.show("error")`.'
+_MESSAGE = 240  # characters of an error's message
 _STEPS = 3  # before a report that nothing changes
 _LAST_STEPS = 7  # in which nodes that are alive are counted
 _GROWTHS = 3  # times that a graph must have grown
@@ -51,22 +52,29 @@ def stopped(run: TrainingRun) -> Iterator[Finding]:
     if not where and failure.source is not None:
         where = f" ({place(failure.source)})"
     refusal = refusal_of(run, failure) or refused_besides(run, failure)
-    words = f"{failure.error}: {shortened(failure.message)}"
-    words += "" if words.endswith((".", "…")) else "."
+    words = f"{failure.error}: {_message(failure.message)}"
     line = at_line or (node.line if node is not None else failure.source)
     if refusal is not None:
-        words, line = f"{words} {refusal.sentence}", refusal.line or line
+        words, line = f"{words}\n{refusal.sentence}", refusal.line or line
+    advice = _DRAWN if refusal is None else f"{refusal.advice} {_DRAWN}"
     yield Finding(
         "stopped",
         not caught,
-        f"The program caught an error{where}: {words} Did you expect it?"
-        if caught
-        else f"The program stopped with an error{where}: {words}",
-        _DRAWN if refusal is None else f"{refusal.advice} {_DRAWN}",
+        f"The program {'caught' if caught else 'stopped with'} an error{where}: {words}",
+        f"{advice} If the program handles this on purpose, ignore it." if caught else advice,
         line,
         at,
         (failure.node,) if failure.node else (),
     )
+
+
+def _message(text: str) -> str:
+    """Return the whole sentences of an error's first line, without its hint and without one that is cut short."""
+    first = text.strip().partition("\n")[0].partition(" Hint: ")[0]
+    short = shortened(first, _MESSAGE)
+    whole, dot, _ = short.rpartition(". ")
+    short = f"{whole}." if dot and short.endswith("…") else short
+    return short if short.endswith((".", "…", "!", "?")) else f"{short}."
 
 
 def _raised_by(run: TrainingRun, at: int, failure: Failed) -> tuple[str, SourceLine | None]:
@@ -79,7 +87,7 @@ def _raised_by(run: TrainingRun, at: int, failure: Failed) -> tuple[str, SourceL
         what, (name, line) = "hook", refused
     else:
         return "", None
-    return f" in the {what} {name}{'' if line is None else f' ({place(line)})'}", line
+    return f" in the {what} {code(name)}{'' if line is None else f' ({place(line)})'}", line
 
 
 def _is_of_autograd(run: TrainingRun, failure: Failed) -> bool:
@@ -114,9 +122,9 @@ def not_cleared(run: TrainingRun) -> Iterator[Finding]:
         "gradients not cleared",
         True,
         f"Gradients accumulate across updates: {named(parameters)} {'is' if len(dirty) == 1 else 'are'} updated with "
-        f"gradients left over from earlier updates, at {place(update.source)}. The norm of {parameter.name}.grad was "
+        f"gradients left over from earlier updates, at {place(update.source)}. The norm of {parameter.slot} was "
         f"{', '.join([number(norm, digits=3) for norm in norms])}.",
-        "Call `optimizer.zero_grad()` once per update, before `backward()`.",
+        "Call `optimizer.zero_grad()` once per update, before its first backward pass.",
         update.source,
         update.event,
         tuple([each.id for each in parameters]),
@@ -137,7 +145,7 @@ def unchanged(run: TrainingRun) -> Iterator[Finding]:
         first = still[0].updates[0]
         norm = max([update.grad.norm for update in still[0].updates if update.grad is not None], default=0.0)
         count = len(still[0].updates)
-        who = f"{first.optimizer}.step()" if first.optimizer else "The update"
+        who = f"`{first.optimizer}.step()`" if first.optimizer else "The update"
         rates = [rate for each in still for rate in rates_of(run, each.id)]
         is_off = bool(rates) and not any(rates) and None not in rates
         if len(still) == len(moving):
@@ -145,8 +153,8 @@ def unchanged(run: TrainingRun) -> Iterator[Finding]:
                 "step changes nothing",
                 True,
                 f"{who} at {place(first.source)} has no effect: {named(still)} stayed exactly the same over "
-                f"{plural(count, 'step')}, although the gradient norm of {still[0].name} reached {norm:.3g}"
-                f"{'; the learning rate (lr) is 0' if is_off else ''}.",
+                f"{plural(count, 'step')}, although the gradient norm of {still[0].words} reached {norm:.3g}"
+                f"{'; the learning rate (`lr`) is 0' if is_off else ''}.",
                 "Set a learning rate above 0. If a scheduler sets it, check that it doesn't start at 0 or decay to 0."
                 if is_off
                 else "Check the learning rate: it may be 0, or too small for the weights' dtype.",
@@ -159,9 +167,10 @@ def unchanged(run: TrainingRun) -> Iterator[Finding]:
                 "step changes nothing",
                 False,
                 asked(
-                    f"{named(still)} didn't change in {plural(count, 'step')} of {first.optimizer or 'the program'} "
-                    f"({place(first.source)}), although other weights did and the gradient norm of {still[0].name} "
-                    f"reached {norm:.3g}.{' The learning rate (lr) of this group is 0.' if is_off else ''}"
+                    f"{named(still)} didn't change in {plural(count, 'step')} of "
+                    f"{code(first.optimizer or 'the program')} ({place(first.source)}), "
+                    f"although other weights did and the gradient norm of {still[0].words} "
+                    f"reached {norm:.3g}.{' The learning rate (`lr`) of this group is 0.' if is_off else ''}"
                 ),
                 "Check this group's learning rate, and whether the update is lost to rounding in the weight's dtype.",
                 first.source,
@@ -274,9 +283,9 @@ def large_updates(run: TrainingRun) -> Iterator[Finding]:
     many = f". {plural(count, 'other parameter')} {'is' if count == 1 else 'are'} affected too" if count else ""
     known = len(losses) == 2 and None not in losses
     exact = "" if update.is_exact else "at least "
-    who = f"{update.optimizer}.step()" if update.optimizer else "The update"
+    who = f"`{update.optimizer}.step()`" if update.optimizer else "The update"
     facts = (
-        f"in step {number_of_step} it changed {parameter.name} by {exact}{ratio:.3g} times its own norm "
+        f"in step {number_of_step} it changed {parameter.words} by {exact}{ratio:.3g} times its own norm "
         f"(from {update.before.norm:.3g} to {update.after.norm:.3g})"
     )
     size = "too large" if known else "very large"
@@ -284,7 +293,8 @@ def large_updates(run: TrainingRun) -> Iterator[Finding]:
         "large update",
         known,
         asked(f"{who} at {place(update.source)} is {size}: {facts}{rise}{many}.", known),
-        "Try a learning rate 10 to 100 times smaller. A typical update is about 0.001 of the weight's norm.",
+        "Divide the learning rate by 10 until an update is well below the norm of its weight (about 0.001 of it is "
+        "typical).",
         update.source,
         update.event,
         tuple([each.id for each in parameters]),
@@ -351,14 +361,16 @@ def kept_graphs(run: TrainingRun) -> Iterator[Finding]:
     ends = [node for node in left if not run.users.get(node.id)] or left[-1:]
     node, count = ends[0], Counter([end.line for end in ends])[ends[0].line]
     names = [seen.name for end in ends for seen in end.made.tensors if seen.node == end.id and seen.name]
-    called = f" ({listed(names)})" if names else ""
+    if names:
+        held = f"{'' if count == 1 else f'{count:,} values of '}{listed(names)} ({place(node.line)})"
+    else:
+        held = f"{plural(count, 'result')} of {told(node)}"
     bytes_kept = "" if all(each.freed for each in left) else ", with their saved tensors"
     yield Finding(
         "graphs kept",
         True,
         f"Graphs of finished steps stay in memory: at each backward pass, {_counts(alive)} nodes from before the "
-        f"previous step are still alive{bytes_kept}. {plural(count, 'result')} of {told(node)}{called} "
-        f"{'holds' if count == 1 else 'hold'} them.",
+        f"previous step are still alive{bytes_kept}. They are held by {held}.",
         "Store numbers, not tensors that carry a graph: use `loss.item()` or `loss.detach()` in lists and sums.",
         node.line,
         at,

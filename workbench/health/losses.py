@@ -27,7 +27,7 @@ def scores_twice_squashed(run: TrainingRun) -> Iterator[Finding]:
                 True,
                 f"{told(node)} expects logits but gets probabilities from {told(source)}: it applies a sigmoid itself, "
                 "which squeezes them into 0.5 to 0.73.",
-                f"Remove the {source.made.operation}, or use `binary_cross_entropy`.",
+                f"Remove the `{source.made.operation}`, or use `binary_cross_entropy`.",
                 source.line,
                 node.event,
                 (source.id, node.id),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ..trace.records import GradChanged
-from ..trace.values import said, shortened
+from ..trace.values import begun, code, said, shortened
 from .backwards import RecordedBackward
+from .finding import at_line, operation_of
 from .graph import way_in
 from .inquiry import Answer
-from .question import begun
 from .refusals import refusal_of
 from .unreached import LOOK_ALIKE, UnreachedGradient
 from .zero_gradient import lost_at
@@ -30,15 +30,15 @@ class MissingGradient(UnreachedGradient):
             return Answer(
                 "none",
                 [told],
-                advice="Convert it to a floating dtype before requires_grad_(), as with .float().",
+                advice="Fix: Convert it to a floating dtype before `requires_grad_()`, as with `.float()`.",
             )
-        head = f"{asked.slot} is None: {asked.words} doesn't require grad (requires_grad is False)."
+        head = f"{asked.slot} is None: {asked.words} doesn't require grad (`requires_grad` is False)."
         made = Answer("none", [head] if asked.grad is None else [])
         if asked.grad is not None:
             made.verdict = "there"
             made.sentences = [
-                f"{asked.slot} is {said(asked.grad)}, from before: {asked.words} doesn't require grad now "
-                "(requires_grad is False), so no backward pass adds to it."
+                f"{asked.slot} still holds {said(asked.grad)} from before: {asked.words} doesn't require grad now "
+                "(`requires_grad` is False), so no backward pass adds to it."
             ]
         if (cut := asked.cut or self._cut_of(asked.id)) is not None:
             self._tell_cut(made, cut, asked.words)
@@ -46,8 +46,8 @@ class MissingGradient(UnreachedGradient):
         if self._tell_memory(made):
             return made
         made.possible = [
-            "it was created without requires_grad=True, or frozen with requires_grad_(False)",
-            "it was computed under no_grad() or inference_mode(), or came from detach() or .data",
+            "it was created without `requires_grad=True`, or frozen with `requires_grad_(False)`",
+            "it was computed under `no_grad()` or `inference_mode()`, or came from `detach()` or `.data`",
             "none of the tensors that it was computed from requires grad",
         ]
         made.advice = self._record()
@@ -57,16 +57,23 @@ class MissingGradient(UnreachedGradient):
         asked, graph = self.asked, self.graph
         made = Answer("none")
         made.sentences = [
-            f"{asked.slot} is None: {asked.words} isn't a leaf ({asked.made_by} produced it{self._at(self.place)}), "
-            "and backward only stores gradients in leaves."
+            f"{asked.slot} is None: {asked.words} isn't a leaf ({self._maker()} computed it), and backward only stores "
+            "gradients in leaves."
         ]
         leaves = [] if self.place is None else [each for each in graph.reached([self.place]) if each not in graph.nodes]
         if leaves:
             made.sentences.append(f"It was computed from {self._listed(map(self._called, leaves))}.")
         if self.roots and not self.reaches:
             made.sentences.append(f"There's also no path from {self._end} to it.")
-        made.advice = f"To keep its gradient, call {asked.name or 'tensor'}.retain_grad() before backward()."
+        made.advice = f"To keep its gradient, call `{asked.name or 'tensor'}.retain_grad()` before `backward()`."
         return made
+
+    def _maker(self) -> str:
+        """Return what computed the tensor, with its line."""
+        if self.place not in self.graph.nodes:
+            return "a view" if self.asked.made_by == "a view" else code(self.asked.made_by)
+        node = self.graph.nodes[self.place]
+        return f"{operation_of(node)}{at_line(node.line)}"
 
     def _none(self) -> Answer:
         made = Answer("none")
@@ -88,9 +95,9 @@ class MissingGradient(UnreachedGradient):
             self._tell_refused(made)
             return made
         made.possible = [
-            "no backward pass has run since it was created, or zero_grad() came after it",
-            f"the loss doesn't depend on {asked.words}: call why({asked.name or 'tensor'}, loss)",
-            "autograd.grad() returned its gradient to the caller instead of adding it to .grad",
+            "no backward pass has run since it was created, or `zero_grad()` came after it",
+            f"the loss doesn't depend on {asked.words}: call `why({asked.name or 'tensor'}, loss)`",
+            "`autograd.grad()` returned its gradient to the caller instead of adding it to `.grad`",
         ]
         made.advice = self._record()
         return made
@@ -100,12 +107,12 @@ class MissingGradient(UnreachedGradient):
         _, failed = self.graph.failures[-1] if self.graph.failures else (0, None)
         if failed is None or self.loss is not None:
             return
-        at = failed.source
-        which = "The backward pass" if at is None else f"The backward pass at line {at.line} ({at.file}: {at.text})"
+        which = f"The backward pass{at_line(failed.source)}"
         refusal = refusal_of(self.graph, failed)
         message = shortened(failed.message)
-        made.sentences[-1] = f"{which} was refused before it began: {message if refusal is None else refusal.sentence}"
-        made.advice = "" if refusal is None else refusal.advice
+        made.sentences[-1] = f"{which} was refused before it began{f': {message}' if refusal is None else '.'}"
+        made.sentences += [] if refusal is None else [refusal.sentence]
+        made.advice = "" if refusal is None else f"Fix: {refusal.advice}"
 
     def _loss_takes_none(self, made: Answer) -> Answer:
         assert self.loss is not None
@@ -135,15 +142,18 @@ class MissingGradient(UnreachedGradient):
         if self.live.freed:
             made.sentences.append("A backward pass has run through this graph: its saved tensors are freed.")
             made.possible = [
-                "it has been cleared since, for example by zero_grad()",
-                "it wasn't requested: autograd.grad() and backward(inputs=...) fill only the tensors you name",
-                "the backward of a Function on the path returned None for it",
+                "it has been cleared since, for example by `zero_grad()`",
+                "it wasn't requested: `autograd.grad()` and `backward(inputs=...)` fill only the tensors you name",
+                "the backward of a Function on the path returned `None` for it",
             ]
         else:
-            made.sentences.append(f"A backward pass of {self._end} will bring one; none has freed this graph so far.")
+            fills = (
+                f"`{self.loss.name}.backward()`" if self.loss and self.loss.name else f"A backward pass of {self._end}"
+            )
+            made.sentences.append(f"{fills} will fill it. As far as the graph shows, it hasn't run yet.")
             made.possible = [
                 "no backward pass has run",
-                "it ran with retain_graph=True, and .grad was cleared since",
+                "it ran with `retain_graph=True`, and `.grad` was cleared since",
             ]
         made.advice = self._record()
         return made
@@ -154,8 +164,7 @@ class MissingGradient(UnreachedGradient):
         changes = self.graph.changes.get(asked.id or "", [])
         last = changes[-1].made if changes else None
         if isinstance(last, GradChanged) and last.grad is None:
-            at = "" if last.source is None else f" at line {last.source.line} ({last.source.text})"
-            return [f"{asked.slot} is None: it was cleared{at}, after {which} had filled it."]
+            return [f"{asked.slot} is None: it was cleared{at_line(last.source)}, after {which} had filled it."]
         if backward.added.get(place) is not None:
             return [f"{asked.slot} is None now, but {which} had filled it: it was cleared after the recording."]
         if (failed := backward.failed) is not None:
@@ -163,11 +172,11 @@ class MissingGradient(UnreachedGradient):
             made.marks = {} if failed.node is None else {failed.node: "the backward failed here"}
             message = shortened(failed.message)
             refusal = refusal_of(self.graph, failed)
-            made.advice = "" if refusal is None else refusal.advice
+            made.advice = "" if refusal is None else f"Fix: {refusal.advice}"
             why = [] if refusal is None else [refusal.sentence]
             return [f"{asked.slot} is None: {which} failed{at} before it reached {asked.words}: {message}", *why]
         if place in backward.captured:
-            return [f"{asked.slot} is None: {which} returned the gradient to its caller, as autograd.grad() does."]
+            return [f"{asked.slot} is None: {which} returned the gradient to its caller, as `autograd.grad()` does."]
         targets = backward.targets
         if targets is not None:
             asked_for = self._listed(map(self._called, targets))
@@ -177,4 +186,4 @@ class MissingGradient(UnreachedGradient):
         if sinks and made.way:
             made.way = way_in(self.found, sinks[0]) + self.graph.way([sinks[0]], place)[1:]
         told = self._listed(map(self._described, sinks))
-        return [f"{asked.slot} is None: {told or 'a node on the path'} received a gradient and passed on None."]
+        return [f"{asked.slot} is None: {told or 'a node on the path'} received a gradient and passed on `None`."]

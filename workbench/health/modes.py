@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..trace.model_records import ModeOfModule, ModuleCalled
+from ..trace.values import code
 from .finding import Finding, asked, listed, place
 from .training_run import TrainingRun
 
@@ -25,7 +26,7 @@ def training_without_gradients(run: TrainingRun) -> Iterator[Finding]:
             "train mode without gradients",
             False,
             asked(
-                f"{name} is called in training mode (`train()`) under `no_grad` ({place(event.source)}). "
+                f"{code(name)} is called in training mode (`train()`) under `no_grad` ({place(event.source)}). "
                 f"{_effects(name, moody)}"
             ),
             "Call `model.eval()` before an evaluation, and `model.train()` after it.",
@@ -47,14 +48,13 @@ def evaluates_while_training(run: TrainingRun) -> Iterator[Finding]:
         switched = any(each.training for _, before in given for each in before.modes)
         if not switched and any(_AVERAGES in each.module for each in event.modes):
             continue  # what batch norm computes tells it
-        since = "since" if switched else "from the start, since"
+        since = "is in effect" if switched else "was in effect from the start"
         yield Finding(
             "eval while training",
             False,
             asked(
-                f"{name} is trained in evaluation mode (`eval()`): {since} {place(event.source)} "
-                f"{_off(name, event.modes)}, while its weights are updated"
-                f"{'; before that it was in training mode' if switched else ''}."
+                f"`eval()` {since}, so at {place(event.source)} {_off(name, event.modes)}, although the weights are "
+                f"updated.{f' Earlier, {code(name)} was in training mode.' if switched else ''}"
             ),
             "Call `model.train()` before training resumes; `eval()` stays in effect until then.",
             event.source,
@@ -98,6 +98,6 @@ def _off(name: str, moody: Sequence[ModeOfModule]) -> str:
     """Return the modules that aren't in training mode."""
     random = [_path(name, each) for each in moody if _AVERAGES not in each.module]
     averaging = [_path(name, each) for each in moody if _AVERAGES in each.module]
-    told = [f"{listed(random)} drops nothing"] * bool(random)
-    told += [f"{listed(averaging)} uses its running statistics, which never update"] * bool(averaging)
+    told = [f"dropout ({listed(random)}) drops nothing"] * bool(random)
+    told += [f"batch norm ({listed(averaging)}) uses its running statistics, which never update"] * bool(averaging)
     return " and ".join(told)

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 
 from ..trace.call_records import MODULE_HOOKS
 from ..trace.values import number, unit_axis
-from .finding import Finding, asked, listed, place, plural, span, told
+from .finding import Finding, asked, hook_words, named, phrases, place, plural, ranges, told
 from .graph import RecordedNode
 from .measures import is_nothing, is_zero, size_of, units_off
 from .training_run import TrainedParameter, TrainingRun, TrainingStep
-from .zero_gradient import cancelled_at, lost_at, zeroed_by
+from .zero_gradient import PRODUCTS as _PRODUCTS
+from .zero_gradient import STEPS, cancelled_at, lost_at, zeroed_by
 
 _LEAST_LAYERS = 4  # that a trend needs
 _LEAST_ROUNDS = 8
@@ -39,6 +40,7 @@ _FEW_SAMPLES = 4  # in a smaller batch a unit is off by chance
 _MAY_END = ("relu", "threshold", "clamp_min", MODULE_HOOKS)  # the last has hooks of a module, told as such
 _TURNS = ("t", "transpose", "permute", "mT")
 _STEPS = 3  # before exact zeros are reported
+_SATURATES = frozenset("tanh sigmoid softmax log_softmax erf hardsigmoid softsign logsigmoid".split())
 
 
 def trends(run: TrainingRun) -> Iterator[Finding]:
@@ -209,12 +211,12 @@ def dead_units(run: TrainingRun) -> Iterator[Finding]:
         first = nodes[0]
         outputs = [node.outputs[0] for node in nodes]
         if all(is_zero(value) and size_of(value) >= _LEAST_DEAD for value in outputs):
-            given = listed([span(node.inputs[0]) for node in nodes[:1] if node.inputs])
+            given = f"; {ranges(first.inputs[0])}" if first.inputs else ""
             yield Finding(
                 "dead units",
                 True,
                 f"Every output of {told(first)} is zero, {size_of(outputs[0])} values in {plural(len(nodes), 'call')}"
-                f"{f'; its input is {given}' if given else ''}. No gradient gets through.",
+                f"{given}. No gradient gets through.",
                 "Check the bias and scale of the layer before it, and look for an update that was too large.",
                 first.line,
                 first.event,
@@ -289,7 +291,7 @@ def _dead(parameter: TrainedParameter, node: RecordedNode, dead: Sequence[int], 
         "dead units",
         True,
         f"{len(dead)} of {units} units of {told(node)} are dead: in {plural(steps, 'backward pass')} the gradient of "
-        f"{parameter.name} is exactly zero for them (units {listed([str(unit) for unit in dead])}).",
+        f"{parameter.words} is exactly zero for them (units {phrases([str(unit) for unit in dead])}).",
         "Check the bias and scale of the layer before it, and look for an update that was too large.",
         node.line,
         node.event,
@@ -326,10 +328,9 @@ def zero_gradients(run: TrainingRun) -> Iterator[Finding]:
                 asked(
                     f"No gradient gets through {told(same[0])}: in {plural(len(same), 'backward pass')} it received a "
                     f"gradient of norm {number(grad.norm, digits=3)} and passed on exact zeros, so the gradient of "
-                    f"{listed([each.name for each in lost])} is exactly zero."
+                    f"{named(lost)} is exactly zero."
                 ),
-                "Check its inputs, or use an operation with a slope: its derivative is zero there (rounding, a sign, a "
-                "mask, saturation).",
+                _with_a_slope(same[0].made.operation),
                 same[0].line,
                 same[0].finished[0],
                 (same[0].id, *[each.id for each in lost]),
@@ -338,6 +339,23 @@ def zero_gradients(run: TrainingRun) -> Iterator[Finding]:
     offsets = [each for each in weights if _is_offset(run, each)]
     if len(offsets) < len(weights):
         yield from _zeros_between_nodes(run, [each for each in weights if each not in offsets])
+
+
+def _with_a_slope(operation: str) -> str:
+    """Return what to do about an operation that sends only zeros, from what its derivative is."""
+    if operation in STEPS:
+        return (
+            "Use an operation with a slope, or pass the gradient straight through, as in "
+            f"`x + (x.round() - x).detach()`. The derivative of `{operation}` is 0 wherever it exists."
+        )
+    if operation in _SATURATES:
+        return (
+            f"Scale its input, for example by normalization or smaller weights: `{operation}` is saturated, and its "
+            "slope there is 0."
+        )
+    if operation in _PRODUCTS:
+        return "Check its other factor: where that is 0, no gradient gets through."
+    return "Check its inputs, or use an operation that has a slope there."
 
 
 def _locked(run: TrainingRun, weights: Sequence[TrainedParameter]) -> Finding | None:
@@ -355,17 +373,17 @@ def _locked(run: TrainingRun, weights: Sequence[TrainedParameter]) -> Finding | 
     if not stopped:
         return None
     node, factor = behind[stopped[0].id]
-    names, one = listed([each.name for each in stopped]), len(stopped) == 1
+    names, one = named(stopped), len(stopped) == 1
     return Finding(
         "zero gradient",
         False,
         asked(
             f"{names} {'is' if one else 'are'} multiplied only by zeros: in "
             f"{plural(len(stopped[0].gradients), 'backward pass')} {'its gradient' if one else 'the gradient of each'} "
-            f"is exactly zero, because all of {factor.name} is 0 in {told(node)}. The gradient of {factor.name} is "
+            f"is exactly zero, because all of {factor.words} is 0 in {told(node)}. The gradient of {factor.words} is "
             "exactly zero too, so no step changes it."
         ),
-        f"Start only one of two factors with zeros: initialize {factor.name}, or what it's multiplied by, randomly, "
+        f"Start only one of two factors with zeros: initialize {factor.words}, or what it's multiplied by, randomly, "
         "for example with `torch.nn.init.kaiming_uniform_`.",
         node.line,
         node.event,
@@ -394,19 +412,17 @@ def _zeros_between_nodes(run: TrainingRun, weights: list[TrainedParameter]) -> I
     before = run.before(first)
     hooks = [hook for each in whole if (hook := zeroed_by(each, before)) is not None]
     sums = [at for each in whole if (at := cancelled_at(run, each, before)) is not None]
-    names = listed([each.name for each in weights])
+    names = named(weights)
     if len(hooks) == len(whole) >= _STEPS:
         node, line = run.nodes.get(hooks[0].node), hooks[0].hook.source
-        who = hooks[0].hook.title
-        if node is not None and node.made.operation == MODULE_HOOKS:
-            who = f"A full backward hook of {node.made.scope or 'a module'}"
-        what = f"{who}{f' ({place(line)})' if line else ''} makes gradients 0"
+        at = f" ({place(line)})" if line else ""
+        what = f"{hook_words(hooks[0].hook, node)}{at} replaces the gradient with zeros"
         advice = "Return another gradient from the hook, or remove it."
     elif len(sums) == len(whole) >= _STEPS:
         node = run.nodes.get(sums[0])
         line = node.line if node is not None else None
-        what = f"The gradients that reach {f'the result of {told(node)}' if node else weights[0].name} cancel out"
-        advice = "Detach one of the two that are added and subtracted, as in x + (q - x).detach()."
+        what = f"The gradients that reach {f'the result of {told(node)}' if node else weights[0].words} cancel out"
+        advice = "Detach the difference, as in `x + (q - x).detach()`."
     else:
         return
     yield Finding(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..trace.facts import SourceLine
-from ..trace.values import Value
-from .finding import written_as
+from ..trace.cuts import cut_words
+from ..trace.values import Value, code
+from .finding import hook_words, in_brackets, written_as
 from .graph import RecordedGraph
 from .measures import is_broken
 from .not_finite import Origin, Source, given_of
@@ -20,7 +20,8 @@ def places_of(graph: TrainingRun, origin: Origin) -> list[tuple[str, str]]:
     if origin.seed is not None:
         return [(origin.seed, "started from a gradient that isn't finite")]
     if origin.hook is not None:
-        return [(origin.hook.node, f"is where {origin.hook.hook.title} made it not finite")]
+        hook = hook_words(origin.hook.hook, graph.nodes.get(origin.hook.node))
+        return [(origin.hook.node, f"is where {hook} made the gradient not finite")]
     source, found = origin.source, list[tuple[str, str]]()
     if origin.sender is not None:
         found.append((origin.sender, _FINITE_INPUTS + _pole(graph, origin.sender) * (source is None)))
@@ -41,8 +42,8 @@ def possible_in(graph: RecordedGraph, origin: Origin) -> list[tuple[str, str]]:
 def _source_words(graph: TrainingRun, source: Source) -> str:
     """Return what a node did to make a forward value not finite."""
     if source.given is not None:
-        name = source.given.name or written_as(graph.nodes[source.node], source.given.id) or "a tensor"
-        return f"used {name} in forward, which isn't finite{_since(graph, source)}"
+        name = code(source.given.name or written_as(graph.nodes[source.node], source.given.id) or "a tensor")
+        return f"used {name} in forward, which {_since(graph, source)}"
     if source.number:
         return f"made a value in forward that isn't finite: it was given the number {source.number}"
     if not source.is_known:
@@ -54,32 +55,30 @@ def _since(graph: TrainingRun, source: Source) -> str:
     """Return since when, or because of what, a node's input isn't finite, as far as is known."""
     seen = source.given
     if seen is None:
-        return ""
+        return "isn't finite"
     if seen.id in graph.parameters and is_broken(graph.parameters[seen.id].seen.value):
-        return " from the start" if graph.is_whole else ""
+        return "was not finite from the start" if graph.is_whole else "isn't finite"
     if source.written is not None:
-        return f": {source.written[1].name} made it so{_at(source.written[1].source)}"
+        write = source.written[1]
+        return f"isn't finite: {code(write.name)}{in_brackets(write.source)} made it so"
     if seen.cut is None:
-        return ""
-    return (
-        f": it was computed {'under' if seen.cut.word == 'no_grad' else 'after'} {seen.cut.word}{_at(seen.cut.source)}"
-    )
-
-
-def _at(line: SourceLine | None) -> str:
-    return "" if line is None else f" ({line.file}, line {line.line}: {line.text})"
+        return "isn't finite"
+    how = "under `no_grad`" if seen.cut.word == "no_grad" else f"after {cut_words(seen.cut)}"
+    return f"isn't finite: it was computed {how}{in_brackets(seen.cut.source)}"
 
 
 def _pole(graph: RecordedGraph, node: str) -> str:
-    """Return the sentence that a value is 0 at which the derivative is unbounded."""
+    """Return the sentence that a value is 0 at which the slope is infinite."""
     own = graph.nodes.get(node)
     if own is None or own.made.operation not in _POLES:
         return ""
     known = {**own.saved, **{seen.name or "its input": value for seen, value in given_of(graph, node)}}
     zeros = [name for name, value in known.items() if value.is_known and _has_zero(value)]
-    names = {"self": "its input", "other": "what it divides by", "result": "its result"}
-    word = names.get(zeros[0], zeros[0]) if zeros else ""
-    return f": {word} has a 0, where the derivative of {own.made.operation} is unbounded" if zeros else ""
+    names = {"self": "one of its inputs is 0", "other": "it divides by 0", "result": "one of its results is 0"}
+    if not zeros:
+        return ""
+    word = names.get(zeros[0]) or f"{code(zeros[0])} has a 0"
+    return f": {word}, and there the slope of `{own.made.operation}` is infinite"
 
 
 def _has_zero(value: Value) -> bool:

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..trace.cuts import cut_words, instead, is_dtype
+from ..trace.cuts import cut_said, instead
 from ..trace.facts import Cut, SourceLine
-from ..trace.values import series
+from ..trace.values import code
 from .causes import alike
 from .finding import Finding, asked, listed, named, place, plural, told
 from .graph import RecordedNode
@@ -17,11 +17,6 @@ from .measures import distance, is_same, size_of
 from .registered import grouped, holders
 from .training_run import TrainedParameter, TrainingRun, Update
 
-_WORDS = {
-    "detach": "`detach` cuts the gradient path",
-    "data": "`.data` cuts the gradient path",
-    "no_grad": "everything from there on is computed under `no_grad`,",
-}
 _TENSORS_ONLY = (
     "Compute the loss from the model's output with tensor operations only: `torch.tensor(...)`, `item()` and `numpy()` "
     "create values without a graph."
@@ -48,7 +43,7 @@ def no_way(run: TrainingRun) -> Iterator[Finding]:
         if len(leaves) == len(roots) and not any(each.is_held or each.updates for each in leaves):
             why, advice = _leaf_because(run, leaves[0])
             sentence = (
-                f"The backward pass at {place(backward.source)} starts from {leaves[0].name}, which is a leaf: {why}, "
+                f"The backward pass at {place(backward.source)} starts from {leaves[0].words}, which is a leaf: {why}, "
                 "so no weight gets a gradient."
             )
         elif (used := _used_before(run, held, backward.event)) and not any(each.gradients for each in held):
@@ -78,9 +73,9 @@ def _leaf_because(run: TrainingRun, leaf: TrainedParameter) -> tuple[str, str]:
     if known is None:
         return "it was computed from nothing that takes gradients", _TENSORS_ONLY
     _, cut = known
-    by = f"{cut_words(cut)} at {place(cut.source)} cuts it off from the weights"
-    undo = "Compute a loss that has a derivative instead, such as `cross_entropy`" if is_dtype(cut.word) else None
-    return by, f"{undo or instead(cut.word)}. Setting `requires_grad` doesn't connect a result to the weights."
+    at = f" at {place(cut.source)}"
+    by = cut_said(cut, at, "cuts it off from the weights", "it isn't connected to the weights")
+    return by, f"{instead(cut)} Setting `requires_grad` doesn't connect a result to the weights."
 
 
 def _used_before(run: TrainingRun, parameters: Sequence[TrainedParameter], event: int) -> list[TrainedParameter]:
@@ -179,12 +174,11 @@ def _end(run: TrainingRun, parameter: TrainedParameter) -> _End:
 def _never(parameters: Sequence[TrainedParameter], end: _End, certain: bool, backwards: int) -> Finding:
     names, count = named(parameters), plural(backwards, "backward pass")
     if end.kind == "cut" and end.cut is not None:
-        word, gives = end.cut.word, f"`{end.cut.operation}` gives" if end.cut.operation else "there are"
-        whole = f"{gives} {word} numbers, which can't have gradients,"
-        why = whole if is_dtype(word) else _WORDS.get(word, f"`{word}` cuts the gradient path")
-        why += f" at {place(end.line)}"
-        undo, them = instead(end.cut.word), "these parameters" if len(parameters) > 1 else "this parameter"
-        next_step = f"{undo} if that isn't intended; otherwise freeze {them}."
+        them = "them" if len(parameters) > 1 else "it"
+        why = cut_said(end.cut, f" at {place(end.line)}", "cuts the gradient path", "the gradient path ends there")
+        if end.cut.word == "no_grad":
+            why = f"from {place(end.line)} on, everything is computed under `no_grad`"
+        next_step = f"{instead(end.cut)} If it's intentional, freeze {them} with `requires_grad_(False)`."
     elif end.kind == "read" and end.cut is not None:
         why = f"`{end.cut.word}` cuts the gradient path at {place(end.line)}, where its numbers are read"
         next_step = (
@@ -192,8 +186,8 @@ def _never(parameters: Sequence[TrainedParameter], end: _End, certain: bool, bac
             "print or log the numbers, check that the loss uses the model's output."
         )
     elif end.kind == "none" and end.node is not None:
-        why = f"the backward of {told(end.node)} returns None"
-        next_step = "Return a gradient for each input that requires one, in the order of forward's arguments."
+        why = f"the backward of {told(end.node)} returns `None`"
+        next_step = "Return a gradient for each input that requires one, in the order of the arguments of `forward`."
     else:
         what = f" (last by {told(end.node)})" if end.node is not None else ""
         why = f"the loss doesn't depend on what was computed from {'them' if len(parameters) > 1 else 'it'}{what}"
@@ -230,11 +224,11 @@ def never_updated(run: TrainingRun) -> Iterator[Finding]:
     name = next(filter(norms.get, norms), "")
     one = len(left) == 1
     they, them, is_are = ("it", "it", "is") if one else ("they", "them", "are")
-    names_of = dict.fromkeys([event.optimizer for _, event in run.optimizers])
-    step = f"no step of {update.optimizer} ({place(update.source)}) changes {them}"
+    optimizers = listed([event.optimizer or "the optimizer" for _, event in run.optimizers])
+    step = f"no step of {code(update.optimizer or 'the optimizer')} ({place(update.source)}) changes {them}"
     if ours:
-        step = f"{they} {is_are} in no parameter group of {series([*names_of])} ({place(update.source)})"
-    size = f"a norm of up to {norms[name]:.3g} for {name}" if name else "only zeros"
+        step = f"{they} {is_are} in no parameter group of {optimizers} ({place(update.source)})"
+    size = f"a norm of up to {norms[name]:.3g} for {code(name)}" if name else "only zeros"
     fresh = _backwards_of_new(run, left)
     gets = f"{they} {'gets' if one else 'get'} gradients ({size})"
     gets = f"{plural(fresh, 'backward pass')} brought gradients ({size}), each to new tensors" if fresh else gets
@@ -301,7 +295,7 @@ def twice_in_optimizer(run: TrainingRun) -> Iterator[Finding]:
             yield Finding(
                 "twice in the optimizer",
                 True,
-                f"Each step of {optimizer} ({place(source)}) updates {named(twice)} "
+                f"Each step of {code(str(optimizer))} ({place(source)}) updates {named(twice)} "
                 f"{'twice' if times == 2 else f'{times} times'}, and the others once: "
                 f"{'it was' if len(twice) == 1 else 'they were'} passed to it more than once.",
                 "Pass each parameter once; check for overlap between lists.",
@@ -335,10 +329,10 @@ def broken_tie(run: TrainingRun) -> Iterator[Finding]:
     yield Finding(
         "broken tie",
         False,
-        f"{one.name} and {other.name} start with the same {size_of(one.value)} values but are two separate "
+        f"{one.words} and {other.words} start with the same {size_of(one.value)} values but are two separate "
         f"parameters{apart}. Should they be tied?",
-        f"Assign the same parameter to both modules: `{other.name} = {one.name}`. Copying or loading a state "
-        "dict makes two of it.",
+        f"Assign the same parameter to both modules: `{other.name} = {one.name}`. A copy of one of the modules, or "
+        "`load_state_dict(..., assign=True)`, splits a tied weight in two.",
         node.line if node is not None else None,
         node.event if node is not None else 0,
         (one.id, other.id),
@@ -374,7 +368,7 @@ def frozen_between(run: TrainingRun) -> Iterator[Finding]:
         return
     names = [run.frozen[id].name or "" for id in frozen]
     node = next(iter(frozen.values()))
-    takes, it, was = ("takes", "it", "it was") if len(names) == 1 else ("take", "them", "they were")
+    takes, it = ("takes", "it") if len(names) == 1 else ("take", "them")
     yield Finding(
         "frozen",
         False,
@@ -383,7 +377,7 @@ def frozen_between(run: TrainingRun) -> Iterator[Finding]:
             f"and after {it} {'trains' if len(trained) == 1 else 'train'}."
             f"{alike(names, [each.name for each in trained])}"
         ),
-        f"Call `{names[0]}.requires_grad_(True)` and add {it} to the optimizer if {was} frozen by mistake.",
+        f"Call `{names[0]}.requires_grad_(True)`, and add {it} to the optimizer.",
         node.line,
         node.event,
         tuple(frozen),

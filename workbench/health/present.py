@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 
+from ..trace.call_records import HookRan
 from ..trace.records import GradChanged, TensorWritten
-from ..trace.values import Value, number, said
+from ..trace.values import Value, begun, code, number, said, series
 from .backwards import Change, RecordedBackward
 from .behind import gradient_written, saved_written
+from .finding import at_line, hook_words
 from .graph import way_in
 from .inquiry import Answer
 from .measures import is_broken, is_nothing
 from .not_finite import Cause, first_cause
 from .origin_words import places_of, possible_in
-from .question import NAMED, begun
+from .question import NAMED
 from .registered import grouped, registered
 from .unreached import UnreachedGradient
 from .zero_gradient import blocked, cancelled_at, lost_at, zero_because, zeroed_by
@@ -41,15 +43,15 @@ class PresentGradient(UnreachedGradient):
         made.sentences = [f"{asked.slot} is not finite: {said(asked.grad)}."]
         change = self.graph.broken_by(asked.id or "")
         if change is not None and change.backward is None:
-            made.sentences.append(self._set_by(change))
+            made.sentences.append(self._set_by(change, "made it not finite"))
             return made
         if not self.reaches or self.place is None:
             made.advice = "" if self.recorded else self._ask_with_loss()
             return made
         backward = self.backward if change is None else change.backward
         if backward is not None and change is not None and backward is not self._changes()[-1].backward:
-            since = self._pass_words(backward) + self._in_step(backward.event)
-            made.sentences.append(f"It has been so since {since}.")
+            step = self._in_step(backward.event)
+            made.sentences.append(f"It first happened{step and f'{step},'} in {self._pass_words(backward)}.")
         starts = self.roots if backward is None else backward.starts
         self._tell_cause(made, first_cause(self.graph, backward, starts, self.place))
         made.advice = self._record()
@@ -59,18 +61,17 @@ class PresentGradient(UnreachedGradient):
         """Report where it started, and how it got from there to a later step."""
         found = places_of(self.graph, cause.origin)
         if cause.links and cause.by_gradient and cause.backward is not None:
-            name = cause.links[-1].parameter.name
+            name = cause.links[-1].parameter.words
             made.sentences.append(f"It began with the gradient of {name}{self._in_step(cause.backward.event)}.")
         for place, what in found if cause.by_gradient else ():
-            made.sentences.append(f"{'There it' if place in made.marks else self._described(place)} {what}.")
+            made.sentences.append(f"{'There it' if place in made.marks else begun(self._described(place))} {what}.")
             made.marks[place] = _MARK
         for parameter, update, node in reversed(cause.links):
-            at = "" if update.source is None else f" at line {update.source.line} ({update.source.text})"
-            who = f"{update.optimizer}.step()" if update.optimizer else "The program"
+            who = f"`{update.optimizer}.step()`" if update.optimizer else "The program"
             finite = "" if update.grad is None or is_broken(update.grad) else ", although its gradient was finite"
             made.sentences.append(
-                f"{who}{at} made {parameter.name} not finite{self._in_step(update.event)}{finite}: "
-                f"{self._described(node)} used it in forward."
+                f"{who}{at_line(update.source)} made {parameter.words} not finite{self._in_step(update.event)}"
+                f"{finite}. {begun(self._described(node))} then used it{self._in_step(self.graph.nodes[node].event)}."
             )
             made.marks.setdefault(node, _MARK)
         made.possible = [f"{self._described(place)} {what}" for place, what in possible_in(self.graph, cause.origin)]
@@ -86,11 +87,10 @@ class PresentGradient(UnreachedGradient):
         steps, step = self.graph.steps, self.graph.step_of(event)
         return "" if step is None or len(steps) < 2 else f" in step {step.number} of {len(steps)}"
 
-    def _set_by(self, change: Change) -> str:
+    def _set_by(self, change: Change, what: str) -> str:
         assert isinstance(change.made, GradChanged)
-        line = change.made.source
-        at = "" if line is None else f" at line {line.line} ({line.text})"
-        return f"{change.made.name or 'The program'} made it that{at}."
+        who = code(change.made.name) if change.made.name else "The program"
+        return f"{who}{at_line(change.made.source)} {what}."
 
     def _zero(self) -> Answer:
         made, asked = Answer("zero"), self.asked
@@ -98,13 +98,16 @@ class PresentGradient(UnreachedGradient):
         changes = self.graph.changes.get(asked.id or "", [])
         last = changes[-1] if changes else None
         if last is not None and last.backward is None:
-            made.sentences.append(self._set_by(last))
+            made.sentences.append(self._set_by(last, "set it to zeros"))
             return made
         if not self.reaches or self.place is None:
             if self.roots:
                 self._not_reached(made, f"{asked.slot} is 0")
             elif not self.recorded:
-                made.possible = ["zero_grad(set_to_none=False) or zero_() cleared it", "a backward pass brought zeros"]
+                made.possible = [
+                    "`zero_grad(set_to_none=False)` or `zero_()` cleared it",
+                    "a backward pass brought zeros",
+                ]
                 made.advice = self._ask_with_loss()
             return made
         if last is not None and last.backward is not None:
@@ -117,9 +120,9 @@ class PresentGradient(UnreachedGradient):
         """Report where a recorded backward pass lost it."""
         hook = zeroed_by(backward, self.graph.before(place))
         if hook is not None:
-            line = hook.hook.source
-            at = "" if line is None else f" It is defined at line {line.line} ({line.file}: {line.text})."
-            made.sentences.append(f"{begun(hook.sentence(self.frame))}.{at}")
+            defined = hook.hook.source
+            at = "" if defined is None else f" It is defined{at_line(defined)}."
+            made.sentences.append(f"{begun(self._hook(hook))}.{at}")
             return
         if all(is_nothing(root.seed) for root in backward.roots):
             made.sentences.append(f"{begun(self._pass_words(backward))} started from a gradient of 0.")
@@ -128,9 +131,9 @@ class PresentGradient(UnreachedGradient):
         for sink in sinks[:NAMED]:
             got = said(next((grad for grad in backward.received[sink] if not is_nothing(grad)), None))
             because = zero_because(self.graph, sink, place)
-            why = f": {because}" if because else ""
+            why = f", because {because}" if because else ""
             made.sentences.append(
-                f"{self._described(sink)} received {got} and passed only zeros on toward {self.asked.words}{why}."
+                f"{begun(self._described(sink))} received {got} and sent only zeros toward {self.asked.words}{why}."
             )
             made.marks[sink] = "passes on only zeros"
         if len(sinks) > NAMED:
@@ -139,6 +142,12 @@ class PresentGradient(UnreachedGradient):
             made.way = way_in(self.found, sinks[0]) + self.graph.way([sinks[0]], place)[1:]
         else:
             made.sentences.append(self._cancelled(cancelled_at(self.graph, backward, self.graph.before(place)), place))
+
+    def _hook(self, ran: HookRan) -> str:
+        """Return which hook replaced which gradient with zeros."""
+        node, before = self.graph.nodes.get(ran.node), series([said(each) for each in ran.before])
+        on = f" on {self._output(ran.node, ran.hook.output_nr)}" if ran.hook.kind == "tensor" else ""
+        return f"{hook_words(ran.hook, node)}{on} replaced the gradient ({before}) with zeros"
 
     def _cancelled(self, at: str | None, place: str) -> str:
         """Report where gradients cancel each other, or that what was sent didn't arrive."""
@@ -154,14 +163,15 @@ class PresentGradient(UnreachedGradient):
         sure = bool(on_way) and place not in self.graph.reached(self.roots, on_way)
         if sure:
             made.sentences.append(
-                f"Every path from {self._end} to {self.asked.words} leads through a node that passes on only zeros:"
+                f"Every path from {self._end} to {self.asked.words} leads through an operation that passes on only "
+                "zeros:"
             )
-            made.sentences += [f"{self._described(node)}: {walls[node]}." for node in on_way[:NAMED]]
+            made.sentences += [f"{begun(self._described(node))}: {walls[node]}." for node in on_way[:NAMED]]
         else:
             made.possible = [f"{self._described(node)}: {walls[node]}" for node in on_way[:NAMED]]
             if self.live.freed:
                 made.possible.append("a backward pass brought zeros: the saved tensors that would show it are freed")
-            made.possible.append("it was filled with zeros, for example by zero_grad(set_to_none=False) or zero_()")
+            made.possible.append("`zero_grad(set_to_none=False)`, `zero_()` or the like filled it with zeros")
             made.advice = self._record()
         made.marks = dict.fromkeys(on_way, "passes on only zeros")
         if on_way:
@@ -179,7 +189,7 @@ class PresentGradient(UnreachedGradient):
         if len(backwards) > 1:
             self._tell_sum(made, backwards)
         elif backwards:
-            made.sentences.append(f"{begun(self._pass_words(backwards[0]))} brought it.")
+            made.sentences.append(f"It came from {self._pass_words(backwards[0])}.")
         elif not self.recorded:
             self._tell_there(made)
         before = self._given_before(backwards[0]) if backwards else None
@@ -224,8 +234,8 @@ class PresentGradient(UnreachedGradient):
 
     def _tell_sum(self, made: Answer, backwards: list[RecordedBackward]) -> None:
         made.verdict = "sum"
-        lines = [self._pass_words(backward) for backward in backwards]
-        named = [f"{line} ({lines.count(line)} times)" if lines.count(line) > 1 else line for line in lines]
+        lines = [at_line(backward.source).strip() or "at an unknown line" for backward in backwards]
+        named = [f"{lines.count(line)} times {line}" if lines.count(line) > 1 else line for line in lines]
         made.sentences.append(
             f"It's the sum of {len(backwards)} backward passes, because it wasn't cleared in between: "
             f"{self._listed(named)}."
@@ -234,17 +244,18 @@ class PresentGradient(UnreachedGradient):
         written = [each for each in between if isinstance(each, TensorWritten) and each.tensor == self.asked.id]
         if any(each.optimizer is not None for each in written):
             made.sentences.append("An optimizer took a step in between, with a gradient that includes earlier ones.")
-            made.advice = "Call zero_grad() before each backward pass."
+            made.advice = "Fix: Call `zero_grad()` once per update, before its first backward pass."
         else:
-            made.advice = f"If each backward pass should count alone, {self._clearing()}."
+            made.advice = f"To count each backward pass alone, {self._clearing()}."
 
     def _clearing(self) -> str:
         """Return what clears the gradient: zero_grad() does where an optimizer or a module holds the tensor."""
         graph, id = self.graph, self.asked.id
         if id in (grouped(graph) if graph.optimizers else registered(graph)):
-            return "call zero_grad() before it"
-        other = ": no optimizer holds it" if graph.optimizers else ", or call zero_grad() of an optimizer that holds it"
-        return f"set {self.asked.slot} = None before it{other}"
+            return "call `zero_grad()` before it"
+        held = ", or call `zero_grad()` of an optimizer that holds it"
+        other = ": no optimizer holds it" if graph.optimizers else held
+        return f"set `{self.asked.name or 'tensor'}.grad = None` before it{other}"
 
     def _tell_uses(self, made: Answer) -> None:
         """Report that several nodes use the tensor, and their gradients add up."""
@@ -253,6 +264,6 @@ class PresentGradient(UnreachedGradient):
         users = [node for node in dict.fromkeys(self.graph.users.get(self.place, [])) if node in self.found]
         if len(users) > 1:
             made.sentences.append(
-                f"{len(users):,} nodes use {self.asked.words}, and their gradients add up: "
+                f"{len(users):,} operations use {self.asked.words}, and their gradients add up: "
                 f"{self._listed(map(self._called, users))}."
             )

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from ..trace.frame import Frame
-from ..trace.values import series
+from ..trace.values import begun, code, series
 from .backwards import RecordedBackward
+from .finding import at_line, expression_of, in_brackets, operation_of
 from .inquiry import Asked, Inquiry, LiveGraph
 from .training_run import TrainingRun
 
 NAMED = 6  # places of a way, leaves, or backwards, that a sentence names
-_RECORD = "To find the exact line, record the step (`with workbench.record({}) as trace:`) and call trace.why({})."
+_RECORD = "To find the exact line, record the step (`with workbench.record({}) as trace:`) and call `trace.why({})`."
 
 
 class GradientQuestion:
@@ -68,18 +69,29 @@ class GradientQuestion:
 
     # Words.
 
-    def _at(self, place: str | None) -> str:
-        """Return where a node was created: ` (train.py, line 3: h = x @ w)`."""
-        at = self.graph.source(place)
-        return "" if at is None else f" ({at.file}, line {at.line}: {at.text})"
-
     def _called(self, place: str) -> str:
+        """Return a leaf by its name, and a node by the user's expression, else by its operation."""
+        if (node := self.graph.nodes.get(place)) is not None:
+            return expression_of(self.graph, node) or operation_of(node)
+        return code(self._box(place))
+
+    def _box(self, place: str) -> str:
+        """Return the title of a place in pictures."""
         if self.asked.name and place == self.place and place not in self.graph.nodes:
             return self.asked.name
         return self.frame.told(place)
 
     def _described(self, place: str) -> str:
-        return self._called(place) + self._at(place)
+        """Return the same with its line."""
+        return self._called(place) + in_brackets(self.graph.source(place))
+
+    def _output(self, place: str, nr: int) -> str:
+        """Return an output of a node by its variable, else by what gave it; or a leaf."""
+        outputs = self.frame.nodes[place].outputs if place in self.frame.nodes else {}
+        name = self.frame.variable(outputs[nr][0]) if nr in outputs else None
+        if name is None and place in self.graph.nodes:
+            return f"the result of {self._called(place)}"
+        return self._called(place) if name is None else code(name)
 
     def _listed(self, things: Iterable[str]) -> str:
         names = list(dict.fromkeys(things))
@@ -90,27 +102,27 @@ class GradientQuestion:
     def _end(self) -> str:
         """Return the start of the path, in words."""
         if self.loss is not None:
-            return self.loss.name or "this loss"
+            return code(self.loss.name or "this loss")
         if not self.roots:
             return "the loss"
         root = (self.backward or self.graph.backwards[-1]).roots[0]
-        return self.frame.output(root.node, root.output_nr)
+        return self._output(root.node, root.output_nr)
 
     @property
     def _end_first(self) -> str:
-        """Return the start of the path at the start of a sentence; a variable keeps its name."""
-        return begun(self._end) if self._end.startswith(("this ", "the ", "an ")) else self._end
+        """Return the start of the path at the start of a sentence."""
+        return begun(self._end)
 
     def _path_words(self, way: Sequence[str]) -> str:
-        groups = [(name, len(list(several))) for name, several in groupby(map(self._called, way))]
-        names = [name if count == 1 else f"{count:,} × {name}" for name, count in groups]
+        names = [(name, len(list(several))) for name, several in groupby(map(self._box, way))]
+        names[-1:] = [(code(name), count) for name, count in names[-1:]]
+        names = [name if count == 1 else f"{count:,} × {name}" for name, count in names]
         if len(names) > 2 * NAMED + 1:
             names = [*names[:NAMED], f"{len(names) - 2 * NAMED:,} more", *names[-NAMED:]]
         return " → ".join(names)
 
     def _pass_words(self, backward: RecordedBackward) -> str:
-        at = backward.source
-        return "the backward pass" if at is None else f"the backward pass at line {at.line} ({at.file}: {at.text})"
+        return f"the backward pass{at_line(backward.source)}"
 
     def _record(self) -> str:
         """Return what a recording would add."""
@@ -121,9 +133,4 @@ class GradientQuestion:
     def _ask_with_loss(self) -> str:
         if self.loss is not None:
             return f"There's no path from {self._end} to it: ask with the loss that its backward pass started from."
-        return f"Call why({self.asked.name or 'tensor'}, loss) to see which path it took."
-
-
-def begun(text: str) -> str:
-    """Return a text with a capital first letter, for the start of a sentence."""
-    return text[:1].upper() + text[1:]
+        return f"Call `why({self.asked.name or 'tensor'}, loss)` to see which path it took."

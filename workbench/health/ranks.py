@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..trace.values import number, series
-from .finding import Finding, listed, plural
+from .finding import Finding, phrases, plural
 from .log import WatchedRun, WatchLog, number_at, read_run, told_at
 from .table import HealthRow, HealthTable, in_modules
 from .watched import called
@@ -113,7 +113,7 @@ def _different(runs: Mapping[int, WatchedRun]) -> Iterator[Finding]:
         said = f"the gradients of {len(names):,} of {plural(count, 'parameter')} differ between the ranks: {example}"
         if averaged or len(names) < count:
             of = "DistributedDataParallel made them equal" if averaged else "those of the others are equal"
-            said = f"{said}. They are those of {listed(names)}; {of}."
+            said = f"{said}. They are those of {phrases(names)}; {of}."
             look = "Look for what one rank does to them alone: clipping, a branch, a backward under no_sync()."
         else:
             said, look = f"{said}. Are they to be averaged?", "DistributedDataParallel averages them."

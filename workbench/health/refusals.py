@@ -10,12 +10,14 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ..trace.advice import NO_HISTORY
 from ..trace.advised import CALLED, plain_advice
-from ..trace.cuts import instead, is_dtype
+from ..trace.cuts import cut_said, instead
 from ..trace.facts import Cut, Saved, SourceLine, TensorSeen
 from ..trace.records import Failed, TensorWritten
+from ..trace.values import begun, code
 from .backwards import RecordedBackward, RecordedBackwards
-from .finding import listed, place
+from .finding import listed, operation_of, phrases, place, result_of, variable_of
 from .graph import RecordedNode
 from .zero_gradient import ITSELF
 
@@ -24,8 +26,8 @@ _NO_GRAPH = ("does not require grad", _UNUSED)
 _TWICE = "backward through the graph a second time"
 _WRITTEN = "modified by an inplace operation"
 _KEEP = (  # the graph of a gradient that was asked for
-    "Pass create_graph=True to autograd.grad if its gradient is part of the loss, for example in a penalty. If you "
-    "only look at the gradient, pass retain_graph=True."
+    "Pass `create_graph=True` to `autograd.grad()` if its gradient is part of the loss, for example in a penalty. If "
+    "you only look at the gradient, pass `retain_graph=True`."
 )
 _ASSIGNED = re.compile(r"^([\w.]+)\s*=(?!=)[^;]*$")
 _PART = re.compile(r"(\w[\w.]*)\[\d+\]")
@@ -57,14 +59,14 @@ def refused_besides(run: RecordedBackwards, failed: Failed) -> Refusal | None:
         return over
     if failed.called is not None and failed.called.is_outside:
         known, name = CALLED[failed.called.kind], failed.called.name
-        return Refusal(known.means.replace("{called}", name), known.do.replace("{called}", name), failed.source)
+        return Refusal(begun(known.means.replace("{called}", name)), known.do.replace("{called}", name), failed.source)
     if failed.called is not None or any(words in failed.message for words in (*_NO_GRAPH, _TWICE, _WRITTEN)):
         return None
     seen = run.tensors.get(failed.about[0]) if failed.about else None
     node = run.nodes.get(failed.node or "")
     name = (seen.name if seen is not None else None) or "the tensor"
     known = plain_advice(failed.message, name, None if node is None else node.made.name)
-    return None if known is None else Refusal(_begun(known[0]), known[1], failed.source)
+    return None if known is None else Refusal(begun(known[0]), known[1], failed.source)
 
 
 def _attribute(name: str) -> str | None:
@@ -94,31 +96,31 @@ class _Refused:
         if _UNUSED in failed.message:
             return self._unused(seen, name)
         if known is not None:
-            return self._cut(known[1], name, "does not require grad")
-        head = _begun(f"{name} does not require grad: its recorded history contains no tensor that does.")
+            return self._cut(known[1], code(name))
+        head = begun(f"{code(name)} {NO_HISTORY}")
         if (number := failed.number) is not None:
             return Refusal(
-                f"{head} A number carries no graph, and {number.word}() read one{_at(number.source)}.",
-                f"Compute with the tensor itself, and call {number.word}() only for printing.",
+                f"{head} `{number.word}()` read a number{_at(number.source)}, and a number carries no history.",
+                f"Compute with the tensor itself, and call `{number.word}()` only for printing.",
                 number.source,
             )
         if frozen := [each.name for each in run.tensors.values() if each.name and _is_frozen(each)]:
-            do = "do" if len(frozen) > 1 else "does"
+            do = "don't" if len(frozen) > 1 else "doesn't"
             return Refusal(
-                f"{head} {listed(frozen, _NAMED)} {do} not require grad either (requires_grad is False).",
-                "Before the forward pass, call requires_grad_() on the tensors that should get a gradient.",
+                f"{head} {listed(frozen, _NAMED)} {do} require grad either (`requires_grad` is False).",
+                "Before the forward pass, call `requires_grad_()` on the tensors that should get a gradient.",
                 failed.source,
             )
         if (custom := self._asked_through()) is not None:
             return Refusal(
-                f"{head} The backward of {custom.made.operation}{_at(custom.line)} computed its gradient from tensors "
-                "that don't require grad.",
-                "When backward is differentiated again, compute with ctx.saved_tensors: the tensors passed to "
-                "ctx.save_for_backward() can take gradients there. Detached tensors, and intermediates of forward, "
+                f"{head} The backward of {code(custom.made.operation)}{_at(custom.line)} computed its gradient from "
+                "tensors that don't require grad.",
+                "When `backward` is differentiated again, compute with `ctx.saved_tensors`: the tensors passed to "
+                "`ctx.save_for_backward()` can take gradients there. Detached tensors, and intermediates of `forward`, "
                 "are constants.",
                 custom.line,
             )
-        advice = "Before the forward pass, create the tensors that should get a gradient with requires_grad=True."
+        advice = "Before the forward pass, create the tensors that should get a gradient with `requires_grad=True`."
         return Refusal(head, advice, failed.source)
 
     def _asked_through(self) -> RecordedNode | None:
@@ -127,20 +129,16 @@ class _Refused:
         ran = [self.run.nodes[id] for id in last.sent if id in self.run.nodes] if last and last.captured else []
         return next((node for node in ran if node.made.custom and node.made.code), None)
 
-    def _cut(self, cut: Cut, name: str, what: str) -> Refusal:
-        ends = [self._called(end) for end in cut.ends]
-        cuts = f"cuts it off from {listed(ends, _NAMED)}" if ends else "cuts it off from its inputs"
-        still, advice, who = "", f"{instead(cut.word)} if the gradient should pass through there.", _cutting(cut)
+    def _cut(self, cut: Cut, subject: str, head: str = "") -> Refusal:
+        ends = phrases([self._called(end) for end in cut.ends], _NAMED) or "its inputs"
+        said = cut_said(cut, _at(cut.source), f"cuts {subject} off from {ends}", f"{subject} isn't connected to {ends}")
+        still, advice = "", instead(cut)
         if self.failed.off and cut.word in ("no_grad", "inference_mode"):
             if cut.word == "no_grad":  # or whatever else switches them off
-                who = f"gradients were off{_at(cut.source)}, which"
-            still = " Gradients are still off where backward is called."
-            advice = "End the no_grad() before the forward pass, or call set_grad_enabled(True)."
-        return Refusal(
-            _begun(f"{name} {what}: {who} {cuts}.{still}"),
-            advice,
-            cut.source,
-        )
+                said = f"gradients were off{_at(cut.source)}, which cuts {subject} off from {ends}"
+            still = " Gradients are still off where `backward()` is called."
+            advice = "End the `no_grad()` before the forward pass, or call `set_grad_enabled(True)`."
+        return Refusal(f"{head}{said if head else begun(said)}.{still}", advice, cut.source)
 
     def _unused(self, seen: TensorSeen, name: str) -> Refusal | None:
         """Return an input without a path to the output: used only beyond a cut, or not at all."""
@@ -153,12 +151,15 @@ class _Refused:
             for id in run.given(node):
                 known = run.cuts.get(id)
                 if known is not None and any(end in leading for end in known[1].ends):
-                    return self._cut(known[1], "the differentiated result", f"does not lead to {name}")
+                    return self._cut(
+                        known[1], "it", f"There's no path from the differentiated result to {code(name)}: "
+                    )
         made, past = run.nodes.get(own), next((each for each in run.reached([own]) if each in reached), None)
         if made is not None and past is not None and past != own:
-            origin = self._called(past) if past in run.nodes else self._name(past) or "its leaf"
+            origin = self._called(past) if past in run.nodes else code(self._name(past) or "the leaf")
+            name = code(name)
             return Refusal(
-                f"{_begun(name)} (created{_at(made.line)}) and the differentiated result were both computed from "
+                f"{begun(name)} (created{_at(made.line)}) and the differentiated result were both computed from "
                 f"{origin}: there is no path between them.",
                 f"Ask for the gradient of {origin} and take the part that belongs to {name}. Or create {name} first "
                 "and compute with it.",
@@ -166,9 +167,9 @@ class _Refused:
             )
         if not run.users.get(own):
             return Refusal(
-                f"No operation was recorded that used {name} with its gradient before this line.",
-                "Pass the tensor that was used, not a copy or view created later. Or pass allow_unused=True to get "
-                "None.",
+                f"Before this line, no recorded operation used {code(name)} in a way that could bring it a gradient.",
+                f"Check that {code(name)} is really used in the result. If you passed a copy or a view, pass the "
+                "original. Or pass `allow_unused=True` to get `None`.",
                 self.failed.source,
             )
         return None
@@ -177,26 +178,16 @@ class _Refused:
         """Return the name of a place in a sentence."""
         seen, node = self.run.tensors.get(id), self.run.nodes.get(id)
         if node is None:
-            return "a tensor that requires grad" if seen is None or not seen.name else seen.name
-        return self._result(node, 0)
+            return "a tensor that requires grad" if seen is None or not seen.name else code(seen.name)
+        return result_of(self.run, node)
 
     def _joining(self, node: RecordedNode, output_nr: int) -> str:
-        """Return a result that later lines use: by its variable, else its line's assignment, else the operation."""
-        name = self._result(node, output_nr)
+        """Return a result that later lines use: by its variable, else its line's assignment, else its expression."""
+        name = variable_of(self.run, node, output_nr)
         assigned = None if node.line is None else _ASSIGNED.search(node.line.text)
-        if assigned and (name.startswith("the result") or _attribute(assigned[1]) == _attribute(name)):
+        if assigned and (not name or _attribute(assigned[1]) == _attribute(name)):
             return assigned[1]  # `self.memory` in a method, for what the program calls net.memory
-        return name
-
-    def _result(self, node: RecordedNode, output_nr: int) -> str:
-        """Return a result by its variable, else by the operation that gave it."""
-        seen = (
-            node.made.tensors if not node.made.found else [*self.run.tensors.values()]
-        )  # its users tell of its results
-        results = [each for each in seen if each.node == node.id and each.output_nr == output_nr]
-        names = [self.run.tensors[each.id].name for each in results if each.id in self.run.tensors]
-        name = next(filter(None, names), None)
-        return name or f"the result of {node.made.operation or node.made.name}"
+        return name or result_of(self.run, node, output_nr)
 
     # A second time.
 
@@ -217,14 +208,14 @@ class _Refused:
         if first.source == self.backward.source:
             carry, it_was = ("carry", "they were") if len(names) > 1 else ("carries", "it was")
             return Refusal(
-                f"{_begun(listed(names, _NAMED))} {carry} the graph of an earlier iteration into this one: {it_was} "
-                f"created{where}, and that iteration's backward pass freed the saved tensors of {node.made.name}.",
+                f"{begun(listed(names, _NAMED))} {carry} the graph of an earlier iteration into this one: {it_was} "
+                f"created{where}, and that iteration's backward pass freed the saved tensors of {operation_of(node)}.",
                 self._cut_rounds(old, names, first),
                 old.line,
             )
         return Refusal(
-            f"{_begun(names[0])} (created{where}) belongs to a graph that the backward pass{_at(first.source)} already "
-            f"freed. The backward pass{_at(self.backward.source)} goes through it again.",
+            f"{begun(code(names[0]))} (created{where}) belongs to a graph that the backward pass{_at(first.source)} "
+            f"already freed. The backward pass{_at(self.backward.source)} goes through it again.",
             self._both(first, names[0]),
             old.line,
         )
@@ -233,32 +224,32 @@ class _Refused:
         """Return what to do about two backward passes from different lines through one named tensor."""
         if first.captured:
             return _KEEP
-        cut = f"call detach() on {name}" if name.startswith("the ") else f"give that one {name}.detach()"
+        cut = f"Call `detach()` on {name} for" if name.startswith("the ") else f"Give `{name}.detach()` to"
         return (
-            f"If one of the two shouldn't pass through there, {cut}. Otherwise add the losses and call backward() "
-            "once, or pass retain_graph=True to the first, with no optimizer step between the two."
+            f"{cut} the one that shouldn't pass through there. If both should, add the losses and call `backward()` "
+            "once, or pass `retain_graph=True` to the first, with no optimizer step between the two."
         )
 
     def _cut_rounds(self, old: RecordedNode, names: Sequence[str], first: RecordedBackward) -> str:
         """Return what to do about tensors of an earlier iteration: detach them, or recompute them in each."""
         if any(each.line == old.line and each.event > first.event for each in self.run.nodes.values()):
-            cuts = listed([_detached(name) for name in names[:_NAMED]], _NAMED)
+            cuts = phrases([_detached(name) for name in names[:_NAMED]], _NAMED)
             return (
-                f"Cut the graph at the start of each iteration: {cuts}. retain_graph=True would lead back "
+                f"Cut the graph at the start of each iteration: {cuts}. `retain_graph=True` would lead back "
                 "through all earlier iterations."
             )
-        recompute = f"ompute {names[0]} again in each iteration, inside the loop."
+        recompute = f"ompute {code(names[0])} again in each iteration, inside the loop."
         if self._trains_beside(old, first):
             return (
-                "If it is a constant, such as old log-probabilities or targets, detach it before the loop: "
+                f"Detach it before the loop if it's a constant, such as old log-probabilities or targets: "
                 f"{_detached(names[0])}. If weights should train through it, c{recompute}"
             )
         if old.line is None and "." in names[0]:  # what a module was given when it was made
             return (
-                f"If {names[0]} is to be trained, make it a leaf that the module registers: put `nn.Parameter(...)` "
+                f"Make `{names[0]}` a leaf that the module registers if it is to be trained: put `nn.Parameter(...)` "
                 f"around its value. Otherwise c{recompute}"
             )
-        return f"C{recompute} Once a step has changed the weights, retain_graph=True would fail or use old weights."
+        return f"C{recompute} Once a step has changed the weights, `retain_graph=True` would fail or use old weights."
 
     def _trains_beside(self, old: RecordedNode, first: RecordedBackward) -> bool:
         """Return True if all weights that something was computed from are used again in this iteration, separately."""
@@ -273,16 +264,16 @@ class _Refused:
         ran = f"the backward pass{_at(first.source)} already went through this graph and freed its saved tensors"
         if first.starts == again.starts:
             return Refusal(
-                f"{_begun(ran)}. Nothing was recomputed since.",
+                f"{begun(ran)}. Nothing was recomputed since.",
                 "Recompute the loss before each backward pass. If the same graph should be used twice, pass "
-                "retain_graph=True to the first.",
+                "`retain_graph=True` to the first.",
                 again.source,
             )
         return Refusal(
             f"Both losses are computed from one graph: {ran}.",
             _KEEP
             if first.captured
-            else "Add the losses and call backward() once, or pass retain_graph=True to all calls except the last.",
+            else "Add the losses and call `backward()` once, or pass `retain_graph=True` to all calls but the last.",
             first.source,
         )
 
@@ -317,20 +308,20 @@ class _Refused:
         name = run.tensors[write.tensor].name if write.tensor in run.tensors else None
         first = next((each for each in reversed(self.before) if node.id in each.sent), None)
         joints = [] if first is None else self._joints(first, self.backward)
-        who = "the update" if write.optimizer is None else f"the step of {write.optimizer}"
-        head = f"{_begun(who)}{_at(write.source)} changed {name or 'a weight'} after {node.made.name} saved it"
+        who = "The update" if write.optimizer is None else f"The step of `{write.optimizer}`"
+        head = f"{who}{_at(write.source)} changed {code(name or 'a weight')} after {operation_of(node)} saved it"
         head += f"{_at(node.line)}."
         if joints and first is not None and first.source == self.backward.source:
             names = [name for _, name in joints]
             carry = "carry" if len(names) > 1 else "carries"
             return Refusal(
-                f"{head} {_begun(listed(names, _NAMED))} {carry} the graph of an earlier iteration into this one.",
+                f"{head} {begun(listed(names, _NAMED))} {carry} the graph of an earlier iteration into this one.",
                 self._cut_rounds(joints[0][0], names, first),
                 joints[0][0].line,
             )
         return Refusal(
             head,
-            "Call every backward() through this graph before the step, or recompute the loss after it.",
+            "Call every `backward()` through this graph before the step, or recompute the loss after it.",
             write.source,
         )
 
@@ -348,13 +339,14 @@ class _Refused:
             assigned = _ASSIGNED.search(maker.line.text) if maker.line is not None else None
             if assigned is not None and re.search(rf"\b{re.escape(assigned[1])}\b", at_write):
                 name = assigned[1]
-        what = name or ("its result" if own else "its input" if maker is None else self._result(maker, 0))
+        what = "its result" if own else "its input" if maker is None else result_of(self.run, maker)
+        what = what if name is None else code(name)
         fresh = name or "y"
         return Refusal(
-            f"{node.made.name}{_at(node.line)} saved {what}{' (its result)' * (own and name is not None)} for "
-            f"backward, and {write.name}{_at(write.source)} overwrote it.",
-            f"Create a new tensor there ({fresh} = {fresh} * 2 instead of {fresh}.mul_(2) or {fresh} *= 2), or write "
-            f"into a copy: {fresh} = {fresh}.clone().",
+            f"{begun(operation_of(node))}{_at(node.line)} saved {what}{' (its result)' * (own and name is not None)} "
+            f"for backward, and {code(write.name)}{_at(write.source)} overwrote it.",
+            f"Create a new tensor there (`{fresh} = {fresh} * 2` instead of `{fresh}.mul_(2)` or `{fresh} *= 2`), or "
+            f"write into a copy: `{fresh} = {fresh}.clone()`.",
             write.source or node.line,
         )
 
@@ -388,27 +380,14 @@ def _is_frozen(seen: TensorSeen) -> bool:
     return "." in (seen.name or "") and not seen.requires_grad and "float" in seen.value.dtype and seen.cut is None
 
 
-def _cutting(cut: Cut) -> str:
-    """Return what cuts, and where: `detach() at train.py:8`, or the operation whose results can't require grad."""
-    where = _at(cut.source)
-    if is_dtype(cut.word):
-        who = f"{cut.operation}(){where} gives" if cut.operation.isidentifier() else f"there are{where}"
-        return f"{who} {cut.word} values, which can't have gradients, and"
-    return f"{'.data' if cut.word == 'data' else f'{cut.word}()'}{where}"
-
-
 def _detached(name: str) -> str:
     """Return the line that detaches a variable's tensor, or one in its tuple; without a line, the words for that."""
     if name.startswith("the "):
-        return f"call detach() on {name}"
+        return f"call `detach()` on {name}"
     if (part := _PART.fullmatch(name)) is not None:
-        return f"{part[1]} = tuple([each.detach() for each in {part[1]}])"
-    return f"{name} = {name}.detach()"
+        return f"`{part[1]} = tuple([each.detach() for each in {part[1]}])`"
+    return f"`{name} = {name}.detach()`"
 
 
 def _at(line: SourceLine | None) -> str:
     return "" if line is None else f" at {place(line)}"
-
-
-def _begun(text: str) -> str:
-    return text[:1].upper() + text[1:] if text.startswith(("the ", "a ", "an ", "what ", "backward ")) else text

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ..trace.model_records import OptimizerFound
-from ..trace.values import number
+from ..trace.values import code, number
 from .finding import Finding, asked, listed, named, place, plural, told
 from .training_run import TrainedParameter, TrainingRun
 
@@ -53,12 +53,12 @@ def other_model(run: TrainingRun) -> Iterator[Finding]:
         return
     norms = [got.after.norm for got in left[0].gradients[:4] if got.after is not None]
     piled = not any(each.cleared for each in left) and len(norms) > 1
-    grows = f". These gradients are never cleared: the norm of {left[0].name}.grad was " if piled else ""
+    grows = f". These gradients are never cleared: the norm of {left[0].slot} was " if piled else ""
     shown = ", ".join([number(norm, digits=3) for norm in norms]) if piled else ""
     yield Finding(
         "optimizer of another model",
         True,
-        f"{event.optimizer} ({place(event.source)}) updates a different model: none of its "
+        f"`{event.optimizer}` ({place(event.source)}) updates a different model: none of its "
         f"{plural(len(theirs), 'parameter')} ({named(theirs)}) is used in this run, and {named(left)}, which "
         f"{'gets' if len(left) == 1 else 'get'} gradients, {'is' if len(left) == 1 else 'are'} in no optimizer"
         f"{grows}{shown}.",
@@ -84,16 +84,16 @@ def _copies(run: TrainingRun, at: int, event: OptimizerFound, theirs: list[Train
         return
     copy = next(iter(met.values()))
     node = run.nodes[copy.used[0]] if copy.used else None
-    used = f", such as the input of {told(node)}" if node is not None else ""
-    it = "it" if len(theirs) == 1 else "them"
+    used = f", such as an input of {told(node)}" if node is not None else ""
+    many = "" if len(theirs) == 1 else "s"
     yield Finding(
         "optimizer of another model",
         True,
-        f"{event.optimizer} ({place(event.source)}) updates nothing: {named(theirs)} never "
+        f"`{event.optimizer}` ({place(event.source)}) updates nothing: {named(theirs)} never "
         f"{'gets' if len(theirs) == 1 else 'get'} a gradient. In each of {plural(count, 'backward pass')} the "
         f"gradients go to new tensors of the same shape{used}.",
-        f"Compute with {it} in forward: a copy (`deepcopy`, `detach().clone()`, `Parameter(w.data)` or a new model) "
-        f"collects its own gradient, and nothing passes that on to {it}.",
+        f"Use the original parameter{many} in `forward`. A copy (`deepcopy`, `detach().clone()`, `Parameter(w.data)` "
+        "or a new model) collects its own gradient, and the original gets none.",
         event.source if node is None else node.line,
         at,
         tuple([each.id for each in [*theirs, *met.values()]]),
@@ -130,8 +130,8 @@ def never_used(run: TrainingRun) -> Iterator[Finding]:
             "never used",
             False,
             asked(
-                f"{listed(layers)} {are} never used: {event.module} holds {plural(len(unused), 'parameter')} of {it} "
-                f"({named(unused)}), but no operation in {name} ({place(event.source)}) used "
+                f"{listed(layers)} {are} never used: {code(event.module)} holds {plural(len(unused), 'parameter')} of "
+                f"{it} ({named(unused)}), but no operation in {code(name)} ({place(event.source)}) used "
                 f"{'any of these' if len(unused) > 1 else 'it'} in {plural(len(whole), 'backward pass')}.{have}"
             ),
             f"Call {it} in `forward`. Look for a layer replaced by a later assignment, or a branch that's never taken.",

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from ..trace.records import GradChanged
-from ..trace.values import Value
+from ..trace.values import Value, code
 from .causes import scale_of, scales
 from .finding import Finding, asked, named, place, plural, told
 from .graph import RecordedNode
@@ -71,10 +71,10 @@ def scaled_loss(run: TrainingRun) -> Iterator[Finding]:
             False,
             asked(
                 f"The loss is multiplied by {factor:,.0f} before the backward pass ({place(node.line)}), and "
-                f"{update.optimizer or 'the update'} ({place(update.source)}) uses gradients that are still "
+                f"{code(update.optimizer or 'the update')} ({place(update.source)}) uses gradients that are still "
                 f"{factor:,.0f} times as large: nothing divides those of {named(stepped)}."
             ),
-            "Divide the gradients by the factor before the step if it is a loss scale: "
+            "Divide the gradients by it before the step: "
             "`for p in model.parameters(): p.grad /= scale`, or use `torch.amp.GradScaler`.",
             node.line,
             node.event,
@@ -154,7 +154,7 @@ def underflow(run: TrainingRun) -> Iterator[Finding]:
             f"Gradients underflow in float16: in {plural(len(nodes), 'backward pass')} {told(node)} received values of "
             f"at most {most:.2g}, close to float16's minimum, and passed on exact zeros, so {named(gone)} "
             f"{'gets' if len(gone) == 1 else 'get'} none.",
-            "Scale the loss (`torch.amp.GradScaler`), or use bfloat16 or float32.",
+            "Scale the loss (`torch.amp.GradScaler`), or use `bfloat16` or `float32`.",
             node.line,
             node.finished[0],
             (node.id, *[each.id for each in gone]),
@@ -187,7 +187,7 @@ def clipped_scaled(run: TrainingRun) -> Iterator[Finding]:
     yield Finding(
         "clipped while scaled",
         True,
-        f"Gradients are clipped before they're unscaled: in {plural(len(found), 'step')} {event.name} "
+        f"Gradients are clipped before they're unscaled: in {plural(len(found), 'step')} {code(event.name)} "
         f"({place(event.source)}) clips them while they're multiplied by {scale:,.0f}, so almost nothing is left.",
         "Call `scaler.unscale_(optimizer)` before clipping the gradients.",
         event.source,

@@ -57,17 +57,17 @@ def explodes_once(run: TrainingRun) -> Iterator[Finding]:
         passes = plural(len(later), "later backward pass")
         after = f"; in {passes} it is at most {number(max(later))}" if later else ""
         update = next((each for each in parameter.updates if each.event > spike.event), None)
-        became = f", which takes the norm of {parameter.name} to {number(update.after.norm)}" if update else ""
+        became = f", which takes the norm of {parameter.words} to {number(update.after.norm)}" if update else ""
         dead = later and max(later) <= _DEAD * got
-        by = f", as it divides by {number(_divisor(node) or 0.0)}"
+        by = f", because it divides by {number(_divisor(node) or 0.0)}"
         yield Finding(
             "explodes once",
             True,
-            f"The gradient of {named([each for each, *_ in group])} explodes{when}"
-            f"{' and is dead afterwards' if dead else ''}: {told(node)} receives a norm of {number(got)} and sends "
-            f"{number(sent)}{by}. The gradient norm of {parameter.name} is {number(spike.own.norm)}{became}{after}.",
+            f"The gradient of {named([each for each, *_ in group])} is huge{when or ' once'}"
+            f"{', and nearly zero afterward' if dead else ''}: {told(node)} receives a norm of {number(got)} and sends "
+            f"{number(sent)}{by}. The gradient norm of {parameter.words} is {number(spike.own.norm)}{became}{after}.",
             "Keep the divisor away from 0: start with weights that aren't all 0, skip rows of zeros, or use a larger "
-            "eps (`F.normalize` has 1e-12). Clipping the gradient norm limits the step.",
+            "`eps` (`F.normalize` has 1e-12). Clipping the gradient norm limits the step.",
             node.line,
             backward.event,
             (id, *[each.id for each, *_ in group]),

@@ -33,15 +33,15 @@ def target_trained(run: TrainingRun) -> Iterator[Finding]:
         first = next((run.nodes[id] for id in targets[0].used if id in run.nodes), None)
         used = f" ({place(first.line)})" if first is not None else ""
         passes, are = plural(both, "backward pass"), "is" if len(among) == 1 else "are"
-        takes = f"{copy} starts as a copy of {original}, and gets gradients from the same loss in {passes}{used}"
-        trains = f". {named(among)} {are} in the optimizer, which changes {copy}" if among else ""
-        take_out = f", and take its parameters out of the optimizer ({original}.parameters() only)" if among else ""
+        takes = f"`{copy}` starts as a copy of `{original}`, and gets gradients from the same loss in {passes}{used}"
+        trains = f". {named(among)} {are} in the optimizer, which changes `{copy}`" if among else ""
+        take_out = f", and take its parameters out of the optimizer (`{original}.parameters()` only)" if among else ""
         yield Finding(
             "target trained",
             False,
             asked(f"{takes}{trains}."),
-            f"Compute with {copy} under `with torch.no_grad():` if it is to follow {original} only by copying its "
-            f"weights, or detach() what it returns{take_out}.",
+            f"Compute with `{copy}` under `with torch.no_grad():`, or `detach()` what it returns{take_out}. Then it "
+            f"follows `{original}` only by copying its weights.",
             first.line if first is not None else None,
             run.backwards[0].event,
             tuple([each.id for each in targets]),

@@ -36,7 +36,7 @@ from ..trace.records import (
     TensorWritten,
 )
 from ..trace.schema import Record
-from ..trace.values import Value
+from ..trace.values import Value, code
 from .backwards import RecordedBackward, RecordedBackwards
 from .graph import RecordedNode, Take
 from .measures import distance, is_same, is_zero, size_of
@@ -110,10 +110,20 @@ class TrainedParameter:
 
     @property
     def name(self) -> str:
-        """Its name in a sentence: `net.fc.weight`, or `the (3, 4) parameter used in Net/fc`."""
+        """Its name, or `the (3, 4) parameter used in Net/fc`."""
         if self.seen.name:
             return self.seen.name
-        return f"the {self.shape} parameter" + (f" used in {self.scope}" if self.scope else "")
+        return f"the {self.shape} parameter" + (f" used in `{self.scope}`" if self.scope else "")
+
+    @property
+    def words(self) -> str:
+        """What a sentence calls it: its name in backticks."""
+        return code(self.name)
+
+    @property
+    def slot(self) -> str:
+        """Its gradient in a sentence."""
+        return code(f"{self.name}.grad") if self.seen.name else f"the gradient of {self.name}"
 
 
 @dataclass(slots=True)

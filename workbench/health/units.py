@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..trace.values import Value
+from ..trace.values import Value, code
 from .finding import Finding, named, place, plural
 from .training_run import TrainedParameter, TrainingRun
 
@@ -22,7 +22,7 @@ def equal_units(run: TrainingRun) -> Iterator[Finding]:
     parameters = [parameter for parameter, _ in found]
     first, steps = found[0]
     node = run.nodes[first.used[0]] if first.used else None
-    which = f"of {first.scope or 'a layer'} ({place(node.line)}) " if node is not None else ""
+    which = f"of {code(first.scope or 'a layer')} ({place(node.line)}) " if node is not None else ""
     yield Finding(
         "equal units",
         True,

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from ..trace.cuts import cut_words, instead
+from ..trace.cuts import cut_words, instead, is_dtype
 from ..trace.facts import Cut
-from ..trace.values import Value
+from ..trace.values import Value, begun, code
+from .finding import at_line, in_brackets, operation_of
 from .graph import way_in
 from .inquiry import Answer
 from .question import NAMED, GradientQuestion
 
 _RERUNS = "CheckpointFunctionBackward"
 LOOK_ALIKE = (
-    "detach() or .data is between them, and the tensor before it is gone",
-    "a part was computed under no_grad() or inference_mode()",
-    "a value went through a plain number or another library: item(), float(), numpy(), tensor(...)",
-    "a result without gradients is between them, for example from argmax or a comparison",
+    "`detach()` or `.data` is between them, and the tensor before it is gone",
+    "a part was computed under `no_grad()` or `inference_mode()`",
+    "a value went through a plain number or another library: `item()`, `float()`, `numpy()`, `tensor(...)`",
+    "a result without gradients is between them, for example from `argmax` or a comparison",
 )
 
 
@@ -50,7 +51,7 @@ class UnreachedGradient(GradientQuestion):
             made.possible = [f"{words} is on the far side of a cut {each}" for each in others[:NAMED]]
             return True
         made.possible = [f"{words} wasn't used, or another tensor was used instead", *LOOK_ALIKE]
-        made.possible.append(f"{words} was used before requires_grad was set")
+        made.possible.append(f"{words} was used before `requires_grad` was set")
         if self.live.freed:
             made.sentences.append(
                 "A backward pass has already freed the saved tensors, so a cut may not show any more."
@@ -84,26 +85,27 @@ class UnreachedGradient(GradientQuestion):
             if not made.cut:
                 made.way = way_in(self.found, node)
                 made.marks[node] = f"gradient cut: {cut.word}"
-                made.advice = f"{instead(cut.word)} if {self.asked.words} should get a gradient through there."
-            self._tell_cut(made, cut, self.frame.variable(id) or f"what {self._called(node)} was given", id in after)
+                made.advice = f"Fix: {instead(cut)}"
+            name = self.frame.variable(id)
+            self._tell_cut(made, cut, code(name) if name else f"the input of {self._called(node)}", id in after)
         return bool(met)
 
     def _tell_cut(self, made: Answer, cut: Cut, result: str, after_asked: bool = False) -> None:
-        source = "a tensor that takes gradients" if cut.node is None else self.frame.output(cut.node, cut.output_nr)
+        source = "a tensor that takes gradients" if cut.node is None else self._output(cut.node, cut.output_nr)
         if self.place in cut.ends or (after_asked and cut.node is None):
             source = self.asked.words
         begin = "The path is" if not made.cut else "Another path is"
-        what, at = _cut_words(cut)
-        made.sentences.append(f"{begin} cut between {source} and {result}, by {what}{at}.")
+        gives = f": it returns {cut.word} values, which can't carry gradients" if is_dtype(cut.word) else ""
+        what = f"{cut_words(cut)}{at_line(cut.source)}{gives}"
+        made.sentences.append(f"{begin} cut between {source} and {result}, by {what}.")
         if not made.cut:
             made.cut = cut.word
             if cut.ends and self.place is not None:
                 made.behind = self.graph.way(cut.ends, self.place)
 
     def _cut_said(self, cut: Cut, id: str) -> str:
-        what, at = _cut_words(cut)
         name = self.frame.variable(id)
-        return f"that {what} makes{f' before {name}' if name else ''}{at}"
+        return f"that {cut_words(cut)} makes{f' before {code(name)}' if name else ''}{at_line(cut.source)}"
 
     def _tell_siblings(self, made: Answer) -> bool:
         """Report that paths lead to other results of the node that computed it."""
@@ -114,10 +116,10 @@ class UnreachedGradient(GradientQuestion):
         others = sorted({edge.output_nr for user in users for edge in user.made.edges if edge.target == node.id})
         if not others:
             return False
-        led = self._listed([self.frame.output(node.id, nr) for nr in others])
+        led = self._listed([self._output(node.id, nr) for nr in others])
+        who = f"{operation_of(node)}{in_brackets(node.line)}"
         made.sentences.append(
-            f"{self._described(node.id)} made {self.asked.words} and other results: "
-            f"from {self._end} there are only paths to {led}."
+            f"{begun(who)} produced {self.asked.words} and other results. {self._end_first} depends only on {led}."
         )
         made.way = way_in(self.found, node.id)
         if self.recorded:
@@ -126,14 +128,12 @@ class UnreachedGradient(GradientQuestion):
 
     def _tell_hidden(self, made: Answer) -> bool:
         """Report that the graph is incomplete: a reentrant checkpoint runs its part again in backward."""
-        hides = [
-            node for node in self.found if node in self.graph.nodes and self.graph.nodes[node].made.name == _RERUNS
-        ]
-        if not hides or self.backward is not None:
+        nodes = [self.graph.nodes[place] for place in self.found if place in self.graph.nodes]
+        if self.backward is not None or not any(node.made.name == _RERUNS for node in nodes):
             return False
         made.sentences.append(
-            f"But {self._listed(map(self._described, hides))} runs its part again in backward, and what that leads to "
-            f"does not show before: {self.asked.words} may get its gradient there."
+            "A checkpoint on the path reruns its forward during backward, and that graph doesn't exist yet. "
+            f"{begun(self.asked.words)} may still get its gradient there."
         )
         made.advice = self._record()
         return True
@@ -146,10 +146,11 @@ class UnreachedGradient(GradientQuestion):
                 continue
             who = self._described(node)
             own = behind == [self.place]
-            led = "" if own else f", which depends on {self.asked.words}"
-            early = f", or it was used before {name} required grad" if own else ""
+            led = "" if own else f", which depends on {self.asked.words},"
+            early = f", or it was used before {code(name)} required grad" if own else ""
             made.sentences.append(
-                f"{who} was given the memory of {name}{led}, as a constant: detach() or .data is between them{early}."
+                f"{begun(who)} uses the values of {code(name)}{led} but not its history: there's a `detach()` or "
+                f"`.data` between them{early}."
             )
             made.way, made.behind, made.cut = way_in(self.found, node), behind, "detach"
             made.marks[node] = f"given the memory of {name}"
@@ -163,11 +164,9 @@ class UnreachedGradient(GradientQuestion):
         node = next((user for user in users if user in self.found), None)
         if node is None:
             return False
-        made.sentences.append(
-            f"{self._described(node)} used {self.asked.words} before it required grad: call requires_grad_() before "
-            "the forward pass."
-        )
-        made.way, made.marks = way_in(self.found, node), {node: f"used {self.asked.words} as a constant"}
+        made.sentences.append(f"{begun(self._described(node))} used {self.asked.words} before it required grad.")
+        made.advice = f"Fix: Call `{self.asked.name or 'tensor'}.requires_grad_()` before the forward pass."
+        made.way, made.marks = way_in(self.found, node), {node: f"used {self.asked.name or 'it'} as a constant"}
         return True
 
     @property
@@ -180,8 +179,9 @@ class UnreachedGradient(GradientQuestion):
         twins = [place for place in self._leaves if place in self.live.twins]
         if twins:
             made.sentences.append(
-                f"{self._end_first} leads to {self._listed(map(self._called, twins))}, which shares memory with "
-                f"{self.asked.words} but is a different tensor: {self.asked.words} was made from it or has replaced it."
+                f"From {self._end} there's a path to {self._listed(map(self._called, twins))}, which shares memory "
+                f"with {self.asked.words} but is a different tensor: {self.asked.words} was made from it or has "
+                "replaced it."
             )
             made.way = way_in(self.found, twins[0])
         return bool(twins)
@@ -195,7 +195,7 @@ class UnreachedGradient(GradientQuestion):
             return True
         made.sentences.append(
             f"{self._end_first} is itself a leaf. It wasn't computed from anything that requires grad: it was probably "
-            "created from a number, as in tensor(x.item()), or requires_grad_() was called on it."
+            "created from a number, as in `tensor(x.item())`, or `requires_grad_()` was called on it."
         )
         if self.recorded:
             self._tell_dead_end(made)
@@ -209,22 +209,24 @@ class UnreachedGradient(GradientQuestion):
         alike = [each for each in leaves if own is not None and _is_alike(self.graph.tensors[each].value, own.value)]
         if alike:
             made.sentences.append(
-                f"{self._end_first} leads to {self._listed(map(self._called, alike))}, which has the same values: "
-                f"{self.asked.words} may be a copy of what was used."
+                f"From {self._end} there's a path to {self._listed(map(self._called, alike))}, which has the same "
+                f"values: {self.asked.words} may be a copy of what was used."
             )
 
     def _tell_leaves(self, made: Answer) -> None:
         if leaves := self._leaves:
             made.way = way_in(self.found, leaves[0])
-            made.sentences.append(f"{self._end_first} does lead to {self._listed(map(self._called, leaves))}.")
+            led = self._listed(map(self._called, leaves))
+            if not any(led in sentence for sentence in made.sentences[1:]):  # told with what it looks like
+                made.sentences.append(f"(From {self._end} there's a path to {led}.)")
 
     def _tell_dead_end(self, made: Answer) -> None:
         """Report how far the results of the tensor go, in a recording without a known cut."""
         asked, graph = self.asked, self.graph
         if not self.users:
             made.sentences.append(
-                f"No recorded operation used {asked.words} with its gradient: the forward pass leaves it out, or uses "
-                "another tensor instead."
+                f"No recorded operation used {asked.words} in a way that could bring it a gradient: forward leaves it "
+                "out, or uses another tensor (a copy?) instead."
             )
             return
         onward = self._before()
@@ -237,10 +239,9 @@ class UnreachedGradient(GradientQuestion):
             where = self._listed(map(self._described, [*lines.values()][-NAMED:]))
             cut = next((cut for _, cut in graph.cuts.values() if any(end in onward for end in cut.ends)), None)
             if cut is None:
-                used = "If its value was used, it was as a plain number: item(), float(), numpy() or tolist()."
+                used = "If its value was used, it was as a plain number: `item()`, `float()`, `numpy()` or `tolist()`."
             else:
-                what, at = _cut_words(cut)
-                used = f"But {what}{at} makes a tensor of its values without a graph."
+                used = f"But {cut_words(cut)}{at_line(cut.source)} makes a tensor of its values without a graph."
             made.sentences.append(
                 f"The computation from {asked.words} ends at {where}: nothing uses that result. {used}"
             )
@@ -251,8 +252,8 @@ class UnreachedGradient(GradientQuestion):
         if shared is None:
             return False
         made.sentences.append(
-            f"It shares memory with {shared.name}, which does: detach(), .data or a view made under no_grad() is "
-            "between them."
+            f"It shares memory with {code(shared.name)}, which does: `detach()`, `.data` or a view made under "
+            "`no_grad()` is between them."
         )
         made.cut, made.behind = "detach", self._behind(shared.tensor)
         return True
@@ -261,12 +262,6 @@ class UnreachedGradient(GradientQuestion):
         """Return the path to the tensor of the question from another one, beyond a cut."""
         start = self.graph.places.get(tensor, tensor)
         return [] if self.place is None else self.graph.way([start], self.place)
-
-
-def _cut_words(cut: Cut) -> tuple[str, str]:
-    """Return what ends the path, and where."""
-    at = "" if cut.source is None else f" at line {cut.source.line} ({cut.source.file}: {cut.source.text})"
-    return cut_words(cut), at
 
 
 def _is_alike(one: Value, other: Value) -> bool:

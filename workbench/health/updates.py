@@ -6,6 +6,7 @@ from bisect import bisect
 from collections.abc import Iterator
 from itertools import groupby, pairwise
 
+from ..trace.values import code
 from .finding import Finding, asked, listed, named, place, plural
 from .measures import distance
 from .training_run import TrainedParameter, TrainingRun, Update
@@ -30,9 +31,10 @@ def taken_back(run: TrainingRun) -> Iterator[Finding]:
             "step taken back",
             False,
             asked(
-                f"Each step of {step.optimizer} ({place(step.source)}) is undone: before the next backward pass, "
-                f"{listed(dict.fromkeys(write.names))} ({place(write.source)}) overwrites "
-                f"{named([parameter for parameter, _ in group])}, which reverts {least:.0%} of the change in each of "
+                f"Each step of {code(step.optimizer or 'the optimizer')} ({place(step.source)}) is undone: before the "
+                f"next backward pass, {listed(write.names)} ({place(write.source)}) "
+                f"{'overwrite' if len({*write.names}) > 1 else 'overwrites'} "
+                f"{named([parameter for parameter, _ in group])}. That undoes {least:.0%} of the change in each of "
                 f"{plural(len(group[0][1]), 'step')}."
             ),
             "Check the direction of the copy: an average is computed from the weights, not written back into them.",
@@ -82,7 +84,7 @@ def two_steps(run: TrainingRun) -> Iterator[Finding]:
         _, one, other = group[0]
         parameters = [parameter for parameter, *_ in group]
         certain = len(group) < updated
-        steps = f"{one.optimizer} ({place(one.source)}) and by {other.optimizer} ({place(other.source)})"
+        steps = f"`{one.optimizer}` ({place(one.source)}) and by `{other.optimizer}` ({place(other.source)})"
         is_or_are = "is" if len(group) == 1 else "are"
         yield Finding(
             "two optimizers",

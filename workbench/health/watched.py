@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from statistics import median
 from typing import Any
 
-from .finding import listed, plural
+from .finding import phrases, plural
 
 SPIKE = 10  # times the usual norm of all gradients that is reported
 _USUAL = 5  # watched steps before anything is called usual
@@ -82,7 +82,7 @@ class WatchedSteps:
         if not names:
             return {}
         have = "has" if len(names) == 1 else "have"
-        said = f"{listed(names)} {have} had no gradient in the last {_PATIENCE} watched steps, and the optimizer has"
+        said = f"{phrases(names)} {have} had no gradient in the last {_PATIENCE} watched steps, and the optimizer has"
         return {f"no gradient {names}": f"{said} {'it' if len(names) == 1 else 'them'} to update"}
 
     def _without_rate(self, line: dict[str, Any]) -> dict[str, str]:

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Container
 
 from ..trace.call_records import HookRan
-from ..trace.values import Value
+from ..trace.values import Value, code
 from .backwards import RecordedBackward
 from .graph import RecordedGraph
 from .measures import is_nothing, is_zero
 
-_STEPS = frozenset("round floor ceil trunc sign sgn heaviside fix".split())  # a derivative of 0 everywhere
+STEPS = frozenset("round floor ceil trunc sign sgn heaviside fix".split())  # a derivative of 0 wherever it exists
 MASKS = frozenset("relu threshold clamp hardtanh clamp_min relu6".split())  # of 0 where the result is at a bound
 # Whose gradient to one factor is a product with the other one alone.
 PRODUCTS = frozenset("mul mm addmm bmm baddbmm mv dot convolution".split())
@@ -66,8 +66,8 @@ def blocked(graph: RecordedGraph, node: str) -> str:
     if node not in graph.nodes:
         return ""
     made = graph.nodes[node].made
-    if made.operation in _STEPS:
-        return f"the derivative of {made.operation} is 0 everywhere"
+    if made.operation in STEPS:
+        return f"the derivative of `{made.operation}` is 0 wherever it exists"
     if made.operation in MASKS and (outputs := _outputs(graph, node)) and all(map(is_zero, outputs)):
         return "all its outputs are 0, where no gradient gets through"
     return ""
@@ -82,15 +82,17 @@ def zero_because(graph: RecordedGraph, node: str, place: str) -> str:
     towards = [to for to in graph.targets(node) if to in before]
     only = towards if len(towards) == 1 and made.operation in PRODUCTS else []
     factors = [
-        saved.name
+        saved
         for saved in made.saved
         if saved.name not in _PLACES and saved.name not in ITSELF and graph.places.get(saved.tensor or "") not in only
     ]
-    zeros = [name for name in factors if name in own.saved and is_zero(own.saved[name])]
+    zeros = [saved for saved in factors if saved.name in own.saved and is_zero(own.saved[saved.name])]
     if zeros:
-        return f"its saved {zeros[0]} is all zeros"
+        seen = graph.tensors.get(zeros[0].tensor or "")
+        name = f", {code(seen.name)}," if seen is not None and seen.name else ""
+        return f"{'the other factor' if made.operation in PRODUCTS else 'what it saved'}{name} is all zeros"
     if made.operation == "embedding":  # it hands on what comes, but for the one row that is padding
-        return "it only looked up the row of its padding_idx, which takes no gradient"
+        return "it only looked up the row of its `padding_idx`, which takes no gradient"
     return "the gradient arrived only where none gets through" if made.operation in MASKS else ""
 
 

@@ -14,6 +14,8 @@ from .facts import Phase
 class Advice:
     """One sentence of what it means and one of what to do; `{node}` and `{tensor}` are what it is about.
 
+    `{function}` is the Function of a node, and `{counts}` how many gradients it returned.
+
     `{name}` is the user's variable that holds the tensor, or `y`.
     """
 
@@ -29,26 +31,28 @@ class Advice:
         return re.search(".*?".join(parts), words, re.DOTALL) is not None
 
 
+NO_HISTORY = "has no gradient history: it wasn't computed from any tensor with `requires_grad=True`."
 _VIEW = "{{tensor}} is a view that was created in {mode} mode, so a write into it cannot be recorded."
 _FIX_VIEW = "Put both lines under the same mode, or create a new tensor instead of writing into the view."
 ADVICE = (
     Advice(
         errors.MODIFIED_IN_PLACE,
-        "{node} needs a tensor it saved in forward, but that tensor was modified in place since.",
-        "Create a new tensor ({name} = {name} * 2) instead of writing in place ({name}.mul_(2), {name} *= 2, "
-        "{name}[0] = ...), or write into a copy: {name}.clone().",
+        "{node} needs a tensor it saved in forward, but that tensor has been changed in place since then.",
+        "Create a new tensor (`{name} = {name} * 2`) instead of writing in place (`{name}.mul_(2)`, `{name} *= 2`, "
+        "`{name}[0] = ...`), or write into a copy: `{name}.clone()`.",
         "write",
     ),
     Advice(
         errors.SECOND_BACKWARD,
         "{node} already ran in an earlier backward pass and freed its saved tensors.",
         "Recompute the loss and everything it depends on before each backward pass. In a loop, cut what an earlier "
-        "iteration computed (h = h.detach()). For two losses of one graph, pass retain_graph=True to the first.",
+        "iteration computed (`h = h.detach()`): `retain_graph=True` would lead back through all earlier iterations. "
+        "For two losses of one graph, pass `retain_graph=True` to the first.",
     ),
     Advice(
         errors.SAVED_TAKEN,
         "{node} may read its saved tensors only once, and has already read them.",
-        "Read ctx.saved_tensors once and keep the result, or leave clear_saved_tensors_on_access at False.",
+        "Read `ctx.saved_tensors` once and keep the result, or leave `clear_saved_tensors_on_access` at `False`.",
     ),
     Advice(
         errors.VIEW_OF_LEAF_IN_PLACE,
@@ -70,16 +74,17 @@ ADVICE = (
     ),
     Advice(
         errors.NO_GRAD_FN,
-        "{tensor} does not require grad: its history contains no tensor that does.",
-        "Look for what cuts the gradient path: detach(), no_grad(), item(), argmax(), a Function marked "
-        "@once_differentiable, or weights that do not require grad. Run the program inside record() to see the line.",
+        f"{{tensor}} {NO_HISTORY}",
+        "Look for what cuts the gradient path: `detach()`, `no_grad()`, `item()`, `argmax()`, a Function marked "
+        "`@once_differentiable`, or weights that don't require grad. Run the program inside `record()` to see the "
+        "line.",
         "tensor",
     ),
     Advice(
         errors.ONLY_SCALAR_SEED,
         "{tensor} has more than one element, but backward starts from a single number.",
-        "Reduce it first, for example {name}.sum().backward(), or pass the gradient to start with: "
-        "{name}.backward(gradient).",
+        "Reduce it first, for example `{name}.sum().backward()`, or pass the gradient to start with: "
+        "`{name}.backward(gradient)`.",
         "tensor",
     ),
     Advice(
@@ -91,49 +96,50 @@ ADVICE = (
     Advice(
         errors.SEED_COUNT,
         "backward got a different number of gradients than of tensors to start at.",
-        "Pass one gradient for each tensor, and None for one that is a single number.",
+        "Pass one gradient for each tensor, and `None` for one that is a single number.",
     ),
     Advice(
         errors.WRONG_NUMBER_OF_GRADIENTS,
-        "backward of {node} returned more or fewer gradients than forward has arguments.",
-        "Return one gradient for each argument of forward (except ctx), and None where there is none.",
+        "The backward of {function} returned {counts}.",
+        "Return one gradient for each argument of `forward` (except `ctx`), and `None` where there is none.",
     ),
     Advice(
         errors.GRADIENT_FOR_NON_TENSOR,
-        "backward of {node} returned a gradient for an argument of forward that is not a tensor.",
-        "Return None for that argument.",
+        "The backward of {function} returned a gradient for an argument of `forward` that is not a tensor.",
+        "Return `None` for that argument.",
     ),
     Advice(
         errors.EXPECTED_VARIABLE,
-        "backward of {node} returned something that is neither a tensor nor None.",
-        "Return a tensor for each argument, and None where there is no gradient.",
+        "The backward of {function} returned something that is neither a tensor nor `None`.",
+        "Return a tensor for each argument, and `None` where there is no gradient.",
     ),
     Advice(
         errors.INVALID_GRADIENT_SHAPE,
-        "backward of {node} returned a gradient whose shape differs from the shape of its input.",
+        "The backward of {function} returned a gradient whose shape differs from the shape of its input.",
         "Each gradient must have the shape of its input. Look for a missing sum, transpose or reshape.",
     ),
     Advice(
         errors.NO_BACKWARD,
-        "{node} has no backward.",
+        "{function} has no backward.",
         "Write `backward(ctx, grad_output)` as a static method of the Function.",
     ),
     Advice(
         errors.TWICE,
         "The program differentiates a gradient again, through the backward of {marked}, which is marked "
-        "@once_differentiable.",
-        "Remove the decorator and compute with tensors in backward, or leave out create_graph=True.",
+        "`@once_differentiable`.",
+        "Remove the decorator and compute with tensors in `backward`, or leave out `create_graph=True`.",
     ),
     Advice(
         errors.UNUSED_INPUT,
         "{tensor} was not used to compute the differentiated result: there is no path between them.",
-        "Pass the tensor that was used, not a copy or view of it. Or pass allow_unused=True to get None.",
+        "Check that {tensor} is really used in the result. If you passed a copy or a view, pass the original. Or pass "
+        "`allow_unused=True` to get `None`.",
         "tensor",
     ),
     Advice(
         errors.INPUT_WITHOUT_GRAD,
         "{tensor} does not require grad, so there is no gradient for it.",
-        "Create it with requires_grad=True before it is used.",
+        "Create it with `requires_grad=True` before it is used.",
         "tensor",
     ),
     *(
@@ -151,7 +157,7 @@ ADVICE = (
         "of BackwardHookFunction is a view and is being modified",
         "{tensor} is an input or output of a module with a full backward hook. It is a view, and a write would "
         "bypass the hook.",
-        "Create a new tensor instead, or write into a clone: t = t.clone().",
+        "Create a new tensor instead, or write into a clone: `t = t.clone()`.",
         "tensor",
         "forward",
     ),
@@ -166,7 +172,8 @@ ADVICE = (
         Advice(
             sentence,
             "{tensor} does not require grad: no gradient will ever reach it, so there is nothing to hook or to retain.",
-            "Create it, or the tensors it is computed from, with requires_grad=True, and compute outside no_grad().",
+            "Create it, or the tensors it is computed from, with `requires_grad=True`, and compute outside "
+            "`no_grad()`.",
             "tensor",
             "forward",
         )
@@ -175,14 +182,14 @@ ADVICE = (
     Advice(
         errors.POST_ACCUMULATE_LEAF_ONLY,
         "{tensor} is not a leaf: its gradient passes through and is not accumulated.",
-        "Use register_hook to see a gradient that passes through, or register on the leaf where it accumulates.",
+        "Use `register_hook` to see a gradient that passes through, or register on the leaf where it accumulates.",
         "tensor",
         "forward",
     ),
     Advice(
         errors.CHANGE_NON_LEAF_FLAG,
         "{tensor} is not a leaf: whether it requires grad follows from its inputs.",
-        "Cut the path with t.detach(), or set requires_grad on the leaves before computing.",
+        "Cut the path with `t.detach()`, or set `requires_grad` on the leaves before computing.",
         "tensor",
         "forward",
     ),
@@ -190,7 +197,7 @@ ADVICE = (
         Advice(
             sentence,
             "{tensor} holds integers or booleans, which have no slope and so no gradient.",
-            "Convert it first, for example with t.to(torch.float32), and require gradients of the result.",
+            "Convert it first, for example with `t.to(torch.float32)`, and require gradients of the result.",
             "tensor",
             "forward",
         )
@@ -199,8 +206,8 @@ ADVICE = (
     *(
         Advice(
             sentence,
-            "The new {tensor}.grad doesn't match {tensor}.",
-            "Assign a tensor of the same shape and dtype, or None to clear it.",
+            "The new `.grad` of {tensor} doesn't match it.",
+            "Assign a tensor of the same shape and dtype, or `None` to clear it.",
             "tensor",
             "forward",
         )
@@ -208,21 +215,23 @@ ADVICE = (
     ),
     Advice(
         errors.BACKWARD_IN_TRANSFORM,
-        "backward() adds to `.grad` of leaves, and inside a transform such as grad or vmap there is none to add to.",
-        "Return the value, and let the transform differentiate: torch.func.grad(f)(x), or vjp.",
+        "`backward()` adds to `.grad` of leaves, and inside a transform such as `grad` or `vmap` there is none to add "
+        "to.",
+        "Return the value, and let the transform differentiate: `torch.func.grad(f)(x)`, or `vjp`.",
         "tensor",
     ),
     Advice(
         "mismatch for output {} with respect to input {},",
         "Small changes to {tensor} change the output by other amounts than backward, or the tangent, predicts.",
-        "Compare both with workbench.check(f, inputs), and look at the rows that differ.",
+        "Compare both with `workbench.check(f, inputs)`, and look at the rows that differ.",
         "tensor",
     ),
     *(
         Advice(
             sentence,
             "gradcheck varies the inputs that require grad, and the result of the function must depend on them.",
-            "Create the inputs with requires_grad=True and dtype=torch.float64, and compute with tensors throughout.",
+            "Create the inputs with `requires_grad=True` and `dtype=torch.float64`, and compute with tensors "
+            "throughout.",
             "tensor",
         )
         for sentence in (errors.GRADCHECK_NO_INPUT, errors.GRADCHECK_CHANGES, errors.GRADCHECK_STRIDE_ZERO)
@@ -230,20 +239,20 @@ ADVICE = (
     Advice(
         errors.EMPTY_INPUTS,
         "There is nothing to differentiate with respect to: `inputs` contains no tensor.",
-        "Pass the tensors whose gradients you want, or leave `inputs` out of backward() to get those of all leaves.",
+        "Pass the tensors whose gradients you want, or leave `inputs` out of `backward()` to get those of all leaves.",
     ),
     Advice(
         errors.FUNC_GRAD_SCALAR,
         "The function returns a tensor with dimensions, but a gradient is defined for a single number.",
-        "Reduce it to one number, for example with lambda x: f(x).sum(), or compute all slopes with "
-        "torch.func.jacrev(f)(x).",
+        "Reduce it to one number, for example with `lambda x: f(x).sum()`, or compute all slopes with "
+        "`torch.func.jacrev(f)(x)`.",
         phase="forward",
     ),
     *(
         Advice(
             sentence,
             "An input or result is not a tensor, so it has no history that connects it to the inputs.",
-            "Compute with tensors throughout: .item(), float() and NumPy functions leave the graph.",
+            "Compute with tensors throughout: `.item()`, `float()` and NumPy functions leave the graph.",
             phase="forward",
         )
         for sentence in (errors.FUNC_GRAD_KIND, errors.FUNCTIONAL_NOT_TENSORS)
@@ -251,21 +260,21 @@ ADVICE = (
     Advice(
         errors.DEEPCOPY_NON_LEAF,
         "{tensor} is not a leaf: a deep copy of it would need a copy of its whole history.",
-        "Copy its value with t.detach().clone(), or copy the leaves and compute it again.",
+        "Copy its value with `t.detach().clone()`, or copy the leaves and compute it again.",
         "tensor",
         "forward",
     ),
     Advice(
         errors.NUMPY_REQUIRES_GRAD,
         "{tensor} requires grad, but NumPy records nothing: its operations would be missing from the graph.",
-        "Read the values with t.detach().numpy(), or compute with tensor operations.",
+        "Read the values with `t.detach().numpy()`, or compute with tensor operations.",
         "tensor",
         "forward",
     ),
     Advice(
         errors.INFERENCE_SAVED,
         "{tensor} was created in inference mode, but the gradient of this operation would be computed from it.",
-        "Clone it outside inference mode with t.clone(), or compute it under no_grad() instead.",
+        "Clone it outside inference mode with `t.clone()`, or compute it under `no_grad()` instead.",
         "tensor",
         "forward",
     ),
@@ -274,7 +283,7 @@ ADVICE = (
             sentence,
             "{tensor} was created in inference mode: outside that mode it can neither be modified in place nor "
             "require grad.",
-            "Clone it with t.clone(), or compute it under no_grad() instead of inference_mode().",
+            "Clone it with `t.clone()`, or compute it under `no_grad()` instead of `inference_mode()`.",
             "tensor",
             "forward",
         )
@@ -294,15 +303,15 @@ ADVICE = (
     ),
     Advice(
         errors.SAVED_KIND,
-        "ctx.save_for_backward was given something that is not a tensor.",
-        "Save only tensors with it, each as its own argument, and store anything else as an attribute: ctx.n = n.",
+        "`ctx.save_for_backward` was given something that is not a tensor.",
+        "Save only tensors with it, each as its own argument, and store anything else as an attribute: `ctx.n = n`.",
         phase="forward",
     ),
     Advice(
         errors.TRANSFORM_NEEDS_SETUP,
         "A transform (vmap, grad, jvp, jacrev) reached a Function whose forward takes ctx, which transforms cannot "
         "run.",
-        "Write forward without ctx, and `setup_context(ctx, inputs, output)` as a static method that saves.",
+        "Write `forward` without `ctx`, and `setup_context(ctx, inputs, output)` as a static method that saves.",
         phase="forward",
     ),
     Advice(
@@ -322,8 +331,8 @@ ADVICE = (
         Advice(
             sentence,
             "Inside vmap a tensor represents one of many rows: there is no single number to branch on or to take out.",
-            "Compute with tensors throughout: torch.where(condition, a, b) instead of `if`, the tensor instead of "
-            ".item().",
+            "Compute with tensors throughout: `torch.where(condition, a, b)` instead of `if`, the tensor instead of "
+            "`.item()`.",
             phase="forward",
         )
         for sentence in (errors.VMAP_ITEM, errors.VMAP_BOOL)
@@ -331,26 +340,26 @@ ADVICE = (
     Advice(
         errors.VMAP_DYNAMIC,
         "The size of the result depends on the values, so it could differ between the rows of vmap.",
-        "Use a mask, which keeps the size: torch.where(condition, x, 0). Or loop over the rows.",
+        "Use a mask, which keeps the size: `torch.where(condition, x, 0)`. Or loop over the rows.",
         phase="forward",
     ),
     Advice(
         errors.VMAP_RANDOM,
         "A random number was drawn inside vmap, and vmap cannot know whether all rows should get the same one.",
-        'Choose with vmap(f, randomness="different") or "same", or draw the numbers beforehand and pass them.',
+        'Choose with `vmap(f, randomness="different")` or `"same"`, or draw the numbers beforehand and pass them.',
         phase="forward",
     ),
     Advice(
         errors.HOOK_SIZE,
         "A hook{hook} returned a gradient whose shape differs from the one it was given.",
-        "Return None to leave the gradient unchanged, or a tensor of its shape.",
+        "Return `None` to leave the gradient unchanged, or a tensor of its shape.",
     ),
     *(
         Advice(
             sentence,
-            "A hook{hook} returned the wrong type. A tensor hook returns a tensor or None; a node hook returns a "
-            "tuple of them or None.",
-            "Check what it returns. Without a `return` it is None, which leaves the gradient unchanged.",
+            "A hook{hook} returned the wrong type. A tensor hook returns a tensor or `None`; a node hook returns a "
+            "tuple of them or `None`.",
+            "Check what it returns. Without a `return` it is `None`, which leaves the gradient unchanged.",
         )
         for sentence in (errors.HOOK_KIND, "hook '{}' has changed the type of value")
     ),
@@ -358,7 +367,7 @@ ADVICE = (
         Advice(
             sentence,
             "A hook{hook} returned more or fewer gradients than it was given.",
-            "Return one for each gradient it was given, or None to leave them all unchanged.",
+            "Return one for each gradient it was given, or `None` to leave them all unchanged.",
         )
         for sentence in (errors.HOOK_COUNT, errors.MODULE_HOOK_COUNT)
     ),
@@ -376,22 +385,22 @@ ADVICE = (
     Advice(
         errors.OUT_REQUIRES_GRAD,
         "An operation with `out=` is not recorded, but one of its tensors requires grad.",
-        "Leave out `out` and use the result, or call the operation under no_grad().",
+        "Leave out `out` and use the result, or call the operation under `no_grad()`.",
         "tensor",
         "forward",
     ),
     Advice(
         "can't optimize a non-leaf Tensor",
         "{tensor} is not a leaf, and an optimizer only updates leaves.",
-        "Pass the leaves. torch.ones(2, requires_grad=True).to(d) loses the leaf: convert first, then call "
-        ".requires_grad_().",
+        "Pass the leaves. `torch.ones(2, requires_grad=True).to(d)` loses the leaf: convert first, then call "
+        "`.requires_grad_()`.",
         "tensor",
         "forward",
     ),
     Advice(
         "cannot resize variables that require grad",
         "{tensor} requires grad, and a graph may still need its memory unchanged.",
-        "Create a new tensor, for example by slicing or with torch.nn.functional.pad, or resize t.detach().",
+        "Create a new tensor, for example by slicing or with `torch.nn.functional.pad`, or resize `t.detach()`.",
         "tensor",
         "forward",
     ),
@@ -410,25 +419,25 @@ ADVICE = (
     Advice(
         errors.DUAL_KIND,
         "A tangent and its tensor must have a floating-point or complex dtype.",
-        "Convert both first, for example with t.to(torch.float32).",
+        "Convert both first, for example with `t.to(torch.float32)`.",
         phase="forward",
     ),
     Advice(
         "in strict mode",
-        "The function's result has no differentiable path to one of its inputs, which strict=True does not allow.",
-        "Look for detach(), no_grad() and .item() in the function, or leave out strict=True to get zeros.",
+        "The function's result has no differentiable path to one of its inputs, which `strict=True` does not allow.",
+        "Look for `detach()`, `no_grad()` and `.item()` in the function, or leave out `strict=True` to get zeros.",
         phase="forward",
     ),
     Advice(
         errors.DUAL_NESTED,
         "dual_level() was entered inside another dual_level().",
-        "Use torch.func.jvp, which nests, or a single level.",
+        "Use `torch.func.jvp`, which nests, or a single level.",
         phase="forward",
     ),
     Advice(
         errors.DETACH_VIEW,
-        "{tensor} is a view, and detach_() cannot cut a view off from its base.",
-        "Use t = t.detach().",
+        "{tensor} is a view, and `detach_()` cannot cut a view off from its base.",
+        "Use `t = t.detach()`.",
         "tensor",
         "forward",
     ),
@@ -446,26 +455,26 @@ ADVICE = (
             sentence,
             "{called} did something different when checkpoint ran it again in backward: {differs}.",
             "Everything that {called} reads besides its arguments must be the same as in forward: counters, flags, "
-            "train() and eval(), random numbers. Reading ctx.saved_tensors twice in backward causes this too.",
+            "`train()` and `eval()`, random numbers. Reading `ctx.saved_tensors` twice in `backward` causes this too.",
         )
         for sentence in (errors.CHECKPOINT_OTHERS, errors.CHECKPOINT_FEWER, errors.CHECKPOINT_MORE)
     ),
     Advice(
         errors.CHECKPOINT_READ_TWICE,
-        "A tensor inside {called}, which checkpoint runs again in backward, was used twice: backward read "
-        "ctx.saved_tensors a second time.",
-        "Read ctx.saved_tensors once in each backward, and keep the result in variables.",
+        "A tensor inside {called}, which checkpoint runs again in backward, was used twice: `backward` read "
+        "`ctx.saved_tensors` a second time.",
+        "Read `ctx.saved_tensors` once in each `backward`, and keep the result in variables.",
     ),
     Advice(
         errors.CHECKPOINT_INPUTS,
-        "A checkpoint with use_reentrant=True runs its own backward pass to all leaves, so it cannot compute the "
+        "A checkpoint with `use_reentrant=True` runs its own backward pass to all leaves, so it cannot compute the "
         "gradients of selected inputs.",
-        "Pass use_reentrant=False to checkpoint(), or call backward() without `inputs`, and read .grad.",
+        "Pass `use_reentrant=False` to `checkpoint()`, or call `backward()` without `inputs`, and read `.grad`.",
     ),
     Advice(
         errors.CHECKPOINT_NOTHING,
-        "{called} ran again for a checkpoint with use_reentrant=True, and none of its results requires grad.",
-        "Look for detach(), no_grad() or frozen weights in it, or pass use_reentrant=False to checkpoint().",
+        "{called} ran again for a checkpoint with `use_reentrant=True`, and none of its results requires grad.",
+        "Look for `detach()`, `no_grad()` or frozen weights in it, or pass `use_reentrant=False` to `checkpoint()`.",
     ),
     Advice(
         errors.ANOMALY_NAN,

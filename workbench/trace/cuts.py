@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable
 from itertools import islice
@@ -41,26 +42,69 @@ def is_dtype(word: str) -> bool:
 def cut_words(cut: Cut) -> str:
     """Return what ends a gradient path, as a sentence names it: `detach()`, or the operation that gives integers."""
     if is_dtype(cut.word):
-        of = f"{cut.operation}(), whose" if cut.operation.isidentifier() else "the dtype of"
-        return f"{of} {cut.word} numbers take no gradients,"
-    return ".data" if cut.word == "data" else f"{cut.word}()"
+        dot = "." if (written := _written(cut)) in _CONVERSIONS else ""
+        return f"`{dot}{written}()`" if cut.operation.isidentifier() else f"the dtype {cut.word}"
+    return "`.data`" if cut.word == "data" else f"`{cut.word}()`"
+
+
+def cut_said(cut: Cut, at: str, cuts: str, so: str) -> str:
+    """Return that a cut, `at` a line, `cuts` something; or that it gives integers, and what follows (`so`)."""
+    if not is_dtype(cut.word):
+        return f"{cut_words(cut)}{at} {cuts}"
+    gives = (
+        f"{cut_words(cut)}{at} returns {cut.word} values"
+        if cut.operation.isidentifier()
+        else (f"there are {cut.word} values{at}")
+    )
+    return f"{gives}, which can't carry gradients, so {so}"
 
 
 _INSTEAD = {
-    "no_grad": "Compute it outside no_grad()",
-    "inference_mode": "Compute it outside inference_mode()",
-    "tensor": "Use clone() instead, or stack() for a list",
-    "new_tensor": "Use clone() instead",
-    "sample": "Use rsample() instead",
-    "checkpoint": "Call checkpoint with use_reentrant=False",
+    "no_grad": "Compute it outside `no_grad()`.",
+    "inference_mode": "Compute it outside `inference_mode()`.",
+    "tensor": "Use `torch.stack()` on a list of tensors, or `clone()` on a single one.",
+    "new_tensor": "Use `clone()` instead.",
+    "sample": "Use `rsample()` instead.",
+    "checkpoint": "Call `checkpoint` with `use_reentrant=False`.",
+}
+_CONVERSIONS = frozenset("long int short char byte bool".split())  # methods that `to` is called by
+_COMPARISONS = frozenset("eq ne gt ge lt le isclose logical_and logical_or logical_not logical_xor".split())
+# What to use instead of operations that give integers.
+_DIFFERENTIABLE = {
+    **dict.fromkeys(
+        ("argmax", "argmin"),
+        "Use a differentiable loss, such as `cross_entropy` on the scores; inside a model, `softmax` of the scores.",
+    ),
+    **dict.fromkeys(
+        ("argsort", "sort", "topk", "kthvalue", "max", "min", "median", "mode", "cummax", "cummin"),
+        "Compute with the values that it sorts or selects, not with their indices.",
+    ),
+    **dict.fromkeys(
+        _COMPARISONS,
+        "Use a differentiable measure instead of the comparison, such as the difference, or `sigmoid` of it.",
+    ),
+    "multinomial": "Use the log-probability of the sample, or `gumbel_softmax`.",
+    "one_hot": "Use the probabilities themselves, such as `softmax` of the scores.",
 }
 
 
-def instead(word: str) -> str:
-    """Return what to do about a cut, as the beginning of a sentence."""
-    if is_dtype(word):
-        return "Compute with its input instead"
-    return _INSTEAD.get(word, f"Remove the `{'.data' if word == 'data' else word}`")
+def instead(cut: Cut) -> str:
+    """Return what to do about a cut."""
+    if not is_dtype(cut.word):
+        return _INSTEAD.get(cut.word, f"Remove the {cut_words(cut)}.")
+    written = _written(cut)
+    if written in _CONVERSIONS or cut.operation in ("to", "_to_copy", "to_copy", "type"):
+        return f"Leave out {cut_words(cut)}."
+    return _DIFFERENTIABLE.get(cut.operation, f"Compute with the input of {cut_words(cut)} instead.")
+
+
+def _written(cut: Cut) -> str:
+    """Return the operation by the name that its line has: `long` of `x.long()`, which is a `to`."""
+    text = "" if cut.source is None else cut.source.text
+    if re.search(rf"\b{re.escape(cut.operation)}\(", text):
+        return cut.operation
+    found = {each for each in re.findall(r"\.(\w+)\(\)", text) if each in _CONVERSIONS}
+    return found.pop() if cut.operation in ("to", "_to_copy", "to_copy", "type") and len(found) == 1 else cut.operation
 
 
 def switched_off() -> str:

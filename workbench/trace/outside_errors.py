@@ -85,7 +85,7 @@ def outside(error: BaseException) -> Called:
     text = read.text(at)
     layer = _layer(inner)
     if layer is not None and (kind or len(inner) > 1):
-        return Called(kind or "outside call", f"{_called(layer[0], way)}{_said([('its input', layer[1])], kind)}")
+        return Called(kind or "outside call", f"{_called(layer[0], way)}{_got(layer[1], kind)}")
     given = _tensors(way, text)
     what = f"`{shortened(text, _TEXT)}`" if text else "the line"
     if kind or inner:
@@ -124,7 +124,7 @@ def _is_module(thing: Any) -> bool:
 
 
 def _called(layer: Any, way: TracebackType) -> str:
-    """`net.1 (BatchNorm1d)`: the layer by the user's variable, and what it is."""
+    """Return the layer by the user's variable, and what it is: "net.1, a BatchNorm1d", each as code."""
     kind = type(layer).__name__
     with suppress(Exception):  # a repr may be the user's
         told = repr(layer)
@@ -134,8 +134,8 @@ def _called(layer: Any, way: TracebackType) -> str:
             with suppress(Exception):
                 path = next((path for path, each in thing.named_modules() if each is layer), None)
                 if path is not None:
-                    return f"{name}{path and '.'}{path}, {kind}"
-    return kind
+                    return f"`{name}{path and '.'}{path}`, a `{kind}`"
+    return f"`{kind}`"
 
 
 def _tensors(way: TracebackType, text: str) -> list[tuple[str, Any]]:
@@ -154,6 +154,16 @@ def _said(given: list[tuple[str, Any]], kind: str) -> str:
     told: list[str] = []
     for name, tensor in given[:_MOST]:
         with suppress(Exception):
-            dtype = str(tensor.dtype).rpartition(".")[2]
-            told.append(f"{name} is {dtype if kind == 'outside dtype' else tuple(map(int, tensor.shape))}")
+            told.append(f"`{name}` is {_looks(tensor, kind)}")
     return f" ({series(told)})" if told else ""
+
+
+def _got(tensor: Any, kind: str) -> str:
+    """Return what a layer's input was."""
+    with suppress(Exception):
+        return f" that got an input of {'dtype' if kind == 'outside dtype' else 'shape'} {_looks(tensor, kind)}"
+    return ""
+
+
+def _looks(tensor: Any, kind: str) -> str:
+    return str(tensor.dtype).rpartition(".")[2] if kind == "outside dtype" else str(tuple(map(int, tensor.shape)))

@@ -14,6 +14,7 @@ LIMIT = 1000  # how many values of an array are kept unless the user says otherw
 
 ZEROS = "no gradient, given as zeros"  # to a Function, which by default need not ask whether there is one
 
+_ARTICLES = ("the ", "a ", "an ", "this ", "what ", "which ")  # how words begin that are no name
 _LINE = 42  # characters a value may take in a box or on an arrow
 _SHOWN = 6  # numbers shown there
 _MESSAGE = 200  # characters of an error's message in a sentence
@@ -284,8 +285,20 @@ def said(value: Value | None) -> str:
         return "no gradient"
     text = value.text()
     if text.startswith("from "):
-        text = f"values {text.partition(',')[0]}"
+        least, largest = text.partition(",")[0].removeprefix("from ").split(" to ")
+        equal = f"{'' if value.min == value.max else 'about '}{least} everywhere"
+        text = equal if least == largest else f"values from {least} to {largest}"
     return f"{text} ({value.trouble})" if value.trouble else text
+
+
+def code(name: str) -> str:
+    """Return a name or code in backticks; words such as `the loss`, and text with backticks, stay as they are."""
+    return name if "`" in name or name.startswith(_ARTICLES) else f"`{name}`"
+
+
+def begun(text: str) -> str:
+    """Return a text with a capital first letter, for the start of a sentence."""
+    return text[:1].upper() + text[1:]
 
 
 def series(words: Sequence[str]) -> str:

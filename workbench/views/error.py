@@ -12,14 +12,15 @@ from dataclasses import replace
 from typing import Any
 
 from ..health.backwards import RecordedBackwards
-from ..health.finding import listed
+from ..health.finding import in_brackets, listed
 from ..health.refusals import refusal_of
 from ..scene.labels import CHIP_COLUMNS, TITLE_CHARACTER, columns
 from ..scene.layout import LayoutUnavailable
 from ..scene.model import AROUND, Arrow, Box, Detail, Scene, StoryStep
 from ..scene.routes import WINDOW
 from ..scene.storyboard import Storyboard
-from ..trace.advised import advice_for, hook_refused
+from ..trace.advice import NO_HISTORY
+from ..trace.advised import advice_for, counts_of, hook_refused
 from ..trace.call_records import MethodCalled
 from ..trace.facts import Called, Phase, SourceLine
 from ..trace.frame import Frame
@@ -28,13 +29,15 @@ from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreat
 from ..trace.schema import Record
 from ..trace.source import source
 from ..trace.timeline import Timeline
+from ..trace.values import begun, code
 from .checkpoint_told import difference
 from .graph import Graph
 from .node_status import BESIDE
 from .player_steps import cursor_at
 from .value_display import lines_of, sentence_of
 
-LEGEND = "The cross marks what the error is about; the numbered arrows show how far the gradients got."
+LEGEND = "The cross marks where it failed."
+GOT = "The cross marks where it failed; the numbered arrows show how far the gradients got."
 _COLUMNS = 56  # of the story's lines
 _LEAST_COLUMNS = 40  # of these where the graph beside them is wide
 _MOST_LINES = 8  # of what happened, of what to do, and of PyTorch's message
@@ -66,7 +69,7 @@ def error_story(
     events = trace.events
     ends = [count for count, event in enumerate(events, 1) if isinstance(event, Failed)]
     if not ends:
-        return Storyboard(Scene("Error"), [StoryStep("No error was recorded.")])
+        return Storyboard(Scene("No error was recorded."))
     names = {"node": node, "tensor": tensor, "marked": marked}
     return _Story(
         events[: ends[-1]], trace.frame(ends[-1]), tensors, source(line), source(raised), names, called, guess
@@ -163,26 +166,26 @@ class _Story:
         boxes, arrows, left = self._graph()
         says = self._says()
         message = f"{self.failed.error}: {self.failed.message}" if self.failed.message else self.failed.error
-        own = ["", *_wrapped(f"It says: {self.failed.message}", wide, _MOST_LINES)] if self.failed.message else []
+        own = _wrapped(f"The full message: {self.failed.message}", wide, _MOST_LINES) if self.failed.message else []
         head = [*_wrapped(says[0], wide, _MOST_LINES), ""]
-        rows = [f"{who} {_place(at)}{code and f': {code}'}" if at else who for who, code, at in self._rows()]
+        rows = [f"{who} {_place(at)}{text and f': {text}'}" if at else who for who, text, at in self._rows()]
         last = [*([""] if rows else []), *_wrapped(f"What to do: {says[1]}", wide, _MOST_LINES)]
         more = [f"({left} more nodes are not shown)"] if left else []
         words = Detail("Error", "text", message)
         title = f"{self.failed.error} at {self.name}" if self.name else self.failed.error
         # PyTorch's own words come last: a reader has mostly just seen them, below a traceback.
-        lines = (*head, *_several(rows, wide), *last, *more, *own)
+        lines = (*head, *_several(rows, wide), *last, *more, *([""] if own else []), *own)
         lights = self._lights(boxes)
         about = next(iter(lights), None)
         story = Box(_STORY, "story", "What happened", lines, details=(words,), refers=about)
         steps = self._before(boxes, rows, head, wide)
         at = cursor_at(self.raised or self.line)
+        flows = any(arrow.state != "idle" for arrow in arrows.values())
+        legend = "" if not boxes else GOT if flows else LEGEND
         final = StoryStep(f"{title}: see the picture.", self.phase, at, about)
         final.boxes = {id: fields for id, fields in lights.items()} | {_STORY: {"lines": story.lines}}
         start = {id: replace(box) for id, box in boxes.items()} | {_STORY: replace(story, lines=tuple(head))}
-        return Storyboard(
-            Scene(title, start, arrows), [*steps, final], title, start=len(steps), legend=LEGEND if boxes else ""
-        )
+        return Storyboard(Scene(title, start, arrows), [*steps, final], title, start=len(steps), legend=legend)
 
     def _graph(self) -> tuple[dict[str, Box], dict[str, Arrow], int]:
         """Return the boxes and arrows that matter, before the error, and the number of nodes left out."""
@@ -268,21 +271,20 @@ class _Story:
         if self.broken is not None and made is not None:
             saved, write = made.saved[self.broken[0]], self.broken[1]
             what = self.frame.variable(saved.tensor) or saved.name
-            rows.append(_row(f"{made.name} saved {what} at version {saved.version}", made.source))
+            rows.append(_row(f"{made.name} saved {code(what)} at version {saved.version}", made.source))
             if write is not None:
-                into = self.frame.called(write.tensor)
-                rows.append(_row(f"{write.name} wrote into {into}: version {write.version}", write.source))
+                into = code(self.frame.called(write.tensor))
+                rows.append(_row(f"{code(write.name)} wrote into {into}: version {write.version}", write.source))
             elif saved.tensor is not None:
                 now = self.frame.version(saved.tensor)
-                who = f"It was modified after that: it is at version {now} now (record() would show the line)"
+                who = f"It was modified afterward (version {now} now). Record the run to see which line did it"
                 rows.append((who, "", None))
         elif made is not None and made.source is not None:
             rows.append(_row(f"{made.name} was created", made.source))
         if self.called is not None and self.called.source is not None:
-            rows.append(_row(f"{self.called.name} begins", self.called.source))
+            rows.append(_row(f"{code(self.called.name)} begins", self.called.source))
         if self.line is not None:
-            outside = self.called is not None and self.called.is_outside
-            rows.append(_row("The error was raised" if outside else "The engine was called", self.line))
+            rows.append(_row("This happened", self.line))
         if self.raised is not None and self.raised != self.line:
             rows.append(_row("The error was raised", self.raised))
         return rows
@@ -293,44 +295,49 @@ class _Story:
             return refusal.sentence, refusal.advice
         if self.guess is not None and (told := self._guessed(self.guess)) is not None:
             return told
-        tensor = self.frame.called(self.tensors[0]) if self.tensors else self.tensor or "the tensor"
-        means = self.advice.means.replace("{node}", self.name or "a node").replace("{tensor}", tensor)
+        tensor = code(self.frame.called(self.tensors[0]) if self.tensors else self.tensor or "the tensor")
+        means = self.advice.means.replace("{node}", self.name or "a node").replace("{tensor}", self._about(tensor))
         means = means.replace("{called}", self._callee()).replace("{hook}", self._hook())
+        means = means.replace("{function}", code(self.name.removesuffix("Backward") or "a Function"))
+        means = means.replace("{counts}", counts_of(self.failed.message))
         if "{differs}" in means:
             means = means.replace("{differs}", difference(self.events, self.failed))
         means = means.replace("{marked}", self.marked.removesuffix("Backward") or "a Function")
-        if means.startswith(("the ", "an ", "backward ")) or (means.startswith("a ") and tensor != "a"):
-            means = means[:1].upper() + means[1:]
-        return means, self.advice.do.replace("{name}", self._variable()).replace("{called}", self._callee())
+        do = self.advice.do.replace("{name}", self._variable()).replace("{called}", self._callee())
+        return begun(means), do.replace("{tensor}", tensor)
+
+    def _about(self, tensor: str) -> str:
+        """Return what the error is about; without a name, where backward starts, that is the loss."""
+        starts = NO_HISTORY in self.advice.means
+        return "the loss" if starts and "`" not in tensor else tensor
 
     def _guessed(self, guess: ProbableCut) -> tuple[str, str] | None:
         """Return what the source shows: a possible cut, as a question, or frozen modules."""
-        name = guess.name or "What backward starts at"
+        name = code(guess.name or "the loss")
         if guess.frozen:
-            all = listed(guess.frozen, 3)
             return (
-                f"{name} does not require grad, and no parameter of {all} does.",
-                f"Call requires_grad_() on the parameters to train: {guess.frozen[0]}.requires_grad_().",
+                f"{begun(name)} doesn't require grad, and no parameter of {listed(guess.frozen, 3)} does.",
+                f"Call `requires_grad_()` on the parameters to train: `{guess.frozen[0]}.requires_grad_()`.",
             )
         if (at := source(guess.line)) is None:
             return None
-        word = f"{guess.word}()" if guess.word in ("no_grad", "inference_mode") else guess.word
-        which = f"{'the ' if word == 'comparison' else ''}{word} ({at.file}, line {at.line}: {at.text})"
+        word = f"`{guess.word}()`" if guess.word in ("no_grad", "inference_mode") else f"`{guess.word}`"
+        which = f"{'the comparison' if guess.word == 'comparison' else word}{in_brackets(at)}"
         return (
-            f"{name} does not require grad. Does {which} cut it off?",
-            "Remove it if the gradient should pass through here. Run the program inside record() to be sure.",
+            f"{begun(name)} doesn't require grad. Does {which} cut it off?",
+            "Remove it if the gradient should pass through here. Run the program inside `record()` to be sure.",
         )
 
     def _callee(self) -> str:
         """Return the user's function that the engine had called."""
         if self.called is None or self.called.name == "lambda":
             return "the lambda" if self.called is not None else "a checkpointed function"
-        return self.called.name
+        return self.called.name if self.called.is_outside else code(self.called.name)
 
     def _hook(self) -> str:
         """Return the hook that returned something invalid, in brackets."""
         hook = hook_refused(self.events, self.failed)
-        return "" if hook is None else f" ({hook[0]}{_at(hook[1])})"
+        return "" if hook is None else f" ({code(hook[0])}{_at(hook[1])})"
 
     def _variable(self) -> str:
         """Return the user's own name for what was written, or for what the error is about."""
@@ -354,7 +361,7 @@ def _at(at: SourceLine | None) -> str:
 
 
 def _place(at: SourceLine) -> str:
-    return f"({at.file}, line {at.line})"
+    return f"at {at.file}, line {at.line}"
 
 
 def _several(rows: Sequence[str], wide: int) -> list[str]:

@@ -23,7 +23,7 @@ _ENDS = 6  # places of a long way that are drawn at each of its ends
 
 def why_story(trace: Timeline, answer: Answer) -> Storyboard:
     """Return a picture of the marked places and the path to them; without a path, only the sentences."""
-    title = answer.sentences[0].partition(":")[0] if answer.sentences else "Gradient"
+    title = answer.sentences[0].partition(":")[0].replace("`", "") if answer.sentences else "Gradient"
     frame = trace.frame(len(trace.events))
     ways = [kept for kept in (_shortened(answer.way, answer), _shortened(answer.behind, answer)) if kept]
     if not ways:

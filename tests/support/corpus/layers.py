@@ -155,7 +155,7 @@ fault("train mode without gradients", "net.1 then uses the statistics", at="# in
     evaluated, "BatchNorm1d", "train"
 )
 for layers in ("Dropout", "BatchNorm1d", BOTH):
-    fault("eval while training", "before that it was in training mode", at="# in the training", asks=True)(
+    fault("eval while training", "Earlier, net was in training mode", at="# in the training", asks=True)(
         evaluated, layers, modes="tee"
     )
 for layers in ("Dropout", "BatchNorm1d"):

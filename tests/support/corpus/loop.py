@@ -133,7 +133,7 @@ fault("graphs kept", "item()", at="cross_entropy")(summed, "list")
 healthy()(summed, "item")
 
 
-@fault("stopped", "in the backward of mul", "modified by an inplace", asks=True)
+@fault("stopped", "in the backward of the multiplication", "modified by an inplace", asks=True)
 def written_in_place(torch):
     w = torch.ones(3, requires_grad=True)
 
@@ -255,7 +255,7 @@ def averaged(torch, back, share=1.0):
     return train(torch, net, *classes(torch), end=end)
 
 
-BACK = "reverts 99% of the change in each of 4 steps"
+BACK = "undoes 99% of the change in each of 4 steps"
 fault("step taken back", BACK, "`optimizer.step()`", at="# over the weights", asks=True)(averaged, True)
 healthy("weights are swapped")(averaged, False)
 healthy("weights are drawn half way back")(averaged, True, 0.5)

@@ -23,7 +23,7 @@ OVERFLOW = "The first inf comes from exp ("
 
 
 @not_finite(
-    *("exp (", OVERFLOW, "its inputs were finite (from ", ". sub (", "Subtract the maximum"),
+    *("exp (", OVERFLOW, "its inputs were finite (from ", ". The subtraction (", "Subtract the maximum"),
     *(" made nan in forward from a value that isn't finite.", " made a value in forward that isn't finite."),
     at="# overflows",
     why="net.weight",
@@ -45,7 +45,7 @@ def grows_in_the_third_step(torch):
 
 
 @not_finite(
-    *("mul (", "; it was given the number inf, and its inputs were finite (from ", "Check that number"),
+    *("the multiplication (", "; it was given the number inf, and its inputs were finite (from ", "Check that number"),
     "made a value in forward that isn't finite: it was given the number inf.",
     at="# the number",
     why="net.weight",
@@ -73,7 +73,7 @@ def weight_of(torch, number, given=1.0):
 FROM = "net.0.weight is not finite before the first step"
 not_finite(
     *(f"{FROM}: 1 of 12 values", " nan; ", " is the first to use it."),
-    "used net.0.weight in forward, which isn't finite from the start.",
+    "used net.0.weight in forward, which was not finite from the start.",
     at="loss = losses.cross_entropy(net(x), y)",
     why="net.2.weight",
 )(weight_of, math.nan)
@@ -101,8 +101,8 @@ def kept_for_the_next_step(torch):
 
 
 @not_finite(
-    *("`scale`, an input of mul (", ", is not finite: 8 of 8", "; it was computed under `no_grad` ("),
-    *("used `scale` in forward, which isn't finite: it was computed under no_grad (", "# overflows"),
+    *("`scale`, an input of the multiplication (", ", is not finite: 8 of 8", "; it was computed under `no_grad` ("),
+    *("used `scale` in forward, which isn't finite: it was computed under no_grad (", "scale = torch.exp("),
     why="net.weight",
 )
 def computed_without_gradients(torch):
@@ -134,8 +134,8 @@ def written(torch, what):
 
 
 not_finite(
-    *("div_ (", " makes `scale` not finite: 2 of 2 values; mul ("),
-    "used `scale` in forward, which isn't finite: div_ made it so (",
+    *("div_ (", " makes `scale` not finite: 2 of 2 values; the multiplication ("),
+    "used `scale` in forward, which isn't finite: div_ (",
     at="# written",
     why="net.weight",
 )(written, "constant")
@@ -158,7 +158,7 @@ def masked_entropy(torch, mask):
 
 OF_MASK = "2 of 8 values; its input had 2 infinite values of 8, from "
 for mask in ("add", "fill"):
-    not_finite("mul (", OF_MASK, "`scores = net(x) + far", at="# 0 * -inf")(masked_entropy, mask)
+    not_finite("the multiplication (", OF_MASK, "`scores = net(x) + far", at="# 0 * -inf")(masked_entropy, mask)
 
 
 def hooked(torch, what):
@@ -199,7 +199,7 @@ def attention(torch):
     return train(torch, net, lr=FIT, loss_of=loss_of, begin=begin)
 
 
-@not_finite("div (", at="# by 0")
+@not_finite("the division (", at="# by 0")
 def stopped_before_its_backward(torch):
     """A training that stops at a result which is nan, and begins no backward there."""
     net, x = net_and_data(torch)
@@ -251,7 +251,7 @@ def gathered(torch):
 
 
 @not_finite(
-    *("An input of addmm in ", "is already not finite: 5 of 20"),
+    *("An input of ", "is not finite: 5 of 20"),
     " net.0.weight, which takes no gradient, contains nan too: 1 of 12 values.",
 )
 def frozen_layer(torch):
@@ -285,7 +285,7 @@ not_finite("div_ (", IN_STEP, at="# written")(of_a_gradient, "gradient")
 not_finite("Check what sets its learning rate (lr), which was nan.")(of_a_gradient, "rate")
 
 
-@not_finite("mean (", "; its input is empty.", "it is nan for an empty input")
+@not_finite("mean (", ": its input is empty.", "without any value it is nan")
 def of_nothing(torch):
     """The mean of what a mask has left, which is nothing."""
     net, x = net_and_data(torch)
@@ -320,15 +320,15 @@ def divided(torch, side):
     return run
 
 
-for side, operation in {"left": "mul", "right": "sub"}.items():
+for side, operation in {"left": "the multiplication", "right": "the subtraction"}.items():
     fault(
-        *("not finite", f"`far`, an input of {operation} ", "is already not finite: 1 of 2 values"),
+        *("not finite", f"`far`, an input of {operation} ", "is not finite: 1 of 2 values"),
         at="# the input",
         beside=ANY,
     )(divided, side)
 
 
-@fault("not finite", "the backward of mul", "which had grown to", "`e = torch.exp(net(x))`", beside=ANY)
+@fault("not finite", "the backward of the multiplication", "which had grown to", "`e = torch.exp(net(x))`", beside=ANY)
 def weighted_exponentials(torch):
     """Exponentials that are finite, and small weights whose gradient they make infinite."""
     net, x = torch.nn.Linear(4, 3), torch.ones(6, 4)
@@ -362,7 +362,7 @@ for advice, operation, values, by in (
     ("has no logarithm", "log", (-1.0, 4.0), ()),
     ("Keep its input above 0", "log", (0.0, 4.0), ()),
     ("no fractional power", "pow", (-1.0, 4.0), (0.5,)),
-    ("at 0 a negative power is infinite", "pow", (-1.0, 0.0), (-1,)),
+    ("At 0 a negative power is infinite", "pow", (-1.0, 0.0), (-1,)),
     ("leaves the range from -1 to 1", "acos", (2.0, 0.5), ()),
 ):
     fault("not finite", advice, at="operation", beside=ANY)(outside, operation, *values, by=by)
@@ -400,6 +400,6 @@ def mask_added(scores, mask):
     return scores + (~mask).to(scores.dtype).log()
 
 
-SUMMED = ("logsumexp (", " gives -inf: 1 of 2 values; all that it sums there is -inf, from ", "unmasked")
+SUMMED = ("logsumexp (", " gives -inf (1 of 2 values): all that it sums there is -inf, from ", "unmasked")
 for lay_over in (masked_out, mask_added):
     not_finite(*SUMMED, at="# all of a row", why="w")(summed_over_mask, lay_over)

@@ -47,7 +47,7 @@ fault("not finite", "softmax (", MASKED, "unmasked", at="torch.softmax", beside=
 healthy("a mask leaves something of each row")(masked, False)
 
 
-@fault("not finite", "is already not finite: 1 of 12 values", beside=ANY)
+@fault("not finite", "is not finite: 1 of 12 values", beside=ANY)
 def bad_data(torch):
     x, y = torch.randn(4, 3), torch.tensor([0, 1, 0, 1])
     x[1, 2] = math.nan
@@ -138,7 +138,7 @@ def called_twice(torch):
     return train(torch, net, lr=0.05, loss_of=loss_of)
 
 
-DEAD = "96 values in 4 calls; its input is from -5"
+DEAD = "96 values in 4 calls; its inputs range from -5"
 fault("dead units", "Every output of relu in ROOT/1", DEAD)(relus, 8)
 fault("dead units", "5 of 8 units of relu in ROOT/1")(relus, 5)
 healthy()(relus, 0)
@@ -399,8 +399,8 @@ def normalized(torch, start, kind="SGD", eps=1e-12, zeros=False):
     return train(torch, net, lr=0.1, loss_of=loss_of, kind=kind)
 
 
-EXPLODES = "explodes in step 1 of 4", "div", "divides by"
-fault("explodes once", *EXPLODES, "dead afterwards", at="# of length 1", beside=QUESTIONS)(normalized, 0.0)
+EXPLODES = "is huge in step 1 of 4", "div", "divides by"
+fault("explodes once", *EXPLODES, "nearly zero afterward", at="# of length 1", beside=QUESTIONS)(normalized, 0.0)
 fault("explodes once", *EXPLODES, at="# of length 1", beside=QUESTIONS)(normalized, 0.0, "Adam")
 healthy("usual weights")(normalized, 1.0)
 healthy("a sample of zeros")(normalized, 1.0, zeros=True)
@@ -452,7 +452,7 @@ def product(torch, how):
     return train(torch, parts, lr=0.01, rounds=6, loss_of=loss_of)
 
 
-SAID = "The backward of Product", "its results should have moved by", "gradcheck(Product.apply, inputs)"
+SAID = "The backward of Product", "its result should have changed by", "gradcheck(Product.apply, inputs)"
 fault("not the derivative", *SAID, at="Product.apply", asks=True)(product, "transposed")
 fault("not the derivative", *SAID, at="Product.apply", asks=True)(product, "reversed")
 healthy()(product, "right")

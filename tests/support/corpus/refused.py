@@ -38,7 +38,7 @@ def loss_under_no_grad(torch):
     return refused(torch, compute)
 
 
-@cut_off("# off", "Gradients are still off where backward is called", why="net.2.bias")
+@cut_off("# off", "Gradients are still off where backward() is called", why="net.2.bias")
 def backward_under_no_grad(torch):
     def run():
         net = mlp(torch, 3, 4, 2)
@@ -68,7 +68,7 @@ def loss_of_whole_numbers(torch):
     return refused(torch, lambda net, x, y: net(x).long().float().sum())
 
 
-@cut_off("# a number", "item() read one at")
+@cut_off("# a number", "item() read a number at")
 def loss_of_a_number(torch):
     def compute(net, x, y):
         total = 0.0
@@ -101,7 +101,7 @@ def loss_of_a_buffer(torch):
     return refused(torch, compute)
 
 
-@cut_off("loss.backward()", "its recorded history contains no tensor", without="no_grad")
+@cut_off("loss.backward()", "has no gradient history", without="no_grad")
 def loss_of_a_buffer_that_was_cleared(torch):
     memory = torch.zeros(5, 2)
 
@@ -130,14 +130,21 @@ def loss_of_a_sample(torch):
     return refused(torch, lambda net, x, y: torch.distributions.Normal(net(x)[:, 0], 1.0).sample().sum())
 
 
-@cut_off("loss.backward()", "its recorded history contains no tensor", "net.0.weight, net.0.bias")
+@cut_off("loss.backward()", "has no gradient history", "net.0.weight, net.0.bias")
 def frozen_model(torch):
     net = mlp(torch, 3, 4, 2)
     freeze(net)
     return refused(torch, lambda net, x, y: net(x).sum(), net=net)
 
 
-@fault("stopped", "appears to not have been used", "does not lead to w", "detach() at", at="h.detach()", asks=True)
+@fault(
+    "stopped",
+    "appears to not have been used",
+    "no path from the differentiated result to w",
+    "detach() at",
+    at="h.detach()",
+    asks=True,
+)
 def unused_behind_a_cut(torch):
     w = torch.ones(3, requires_grad=True)
 
@@ -287,7 +294,7 @@ def update_by_hand_between(torch):
     return run
 
 
-@fault("stopped", NO_GRAPH, "no_grad() at", "cuts it off from w", at="w = w - 0.1 * w.grad", asks=True)
+@fault("stopped", NO_GRAPH, "no_grad() at", "cuts loss off from w", at="w = w - 0.1 * w.grad", asks=True)
 def update_by_hand_makes_a_new_tensor(torch):
     def run():
         w = torch.ones(3, requires_grad=True)
@@ -383,8 +390,8 @@ def penalty_without_the_graph_of_its_gradient(torch):
 @fault(
     "stopped",
     SECOND,
-    "The result of exp carries the graph of an earlier iteration",
-    "call detach() on the result of exp",
+    "The result of (states.of[-1] + w).exp() carries the graph of an earlier iteration",
+    "call detach() on the result of (states.of[-1] + w).exp()",
     without="h = h",
     at="states.of.append(",
     asks=True,
