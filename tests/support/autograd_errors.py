@@ -172,7 +172,7 @@ def random_number_in_vmap(torch: Any) -> None:
     of(torch, "func").vmap(lambda x: x + torch.rand(2))(torch.ones(2, 2))
 
 
-@explained("more or fewer gradients than forward has arguments")
+@explained("returned 2 gradients, but forward has 1 argument")
 def too_few_gradients(torch: Any) -> None:
     Function = squared(torch, backward=staticmethod(lambda ctx, grad: (grad, grad)))
     Function.apply(leaf(torch, 1.0)).backward()
@@ -589,7 +589,7 @@ def unused_zeros_that_are_refused(torch: Any) -> None:
     torch.autograd.grad((x * 2).sum(), x, allow_unused=False, materialize_grads=True)
 
 
-@explained("x.data was assigned a value", "no_grad()")
+@explained("The .data of x was assigned a value", "no_grad()")
 def data_of_another_kind(torch: Any) -> None:
     x = leaf(torch, 1.0)
     x.data = torch.tensor([1])

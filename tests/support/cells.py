@@ -157,5 +157,5 @@ def lines_are_told(cells: list[str], place: str, engine: Any, recording: str = "
     sources = [each.source for each in trace.events if hasattr(each, "source") and each.source is not None]
     assert len(sources) >= 4 and all(each.text for each in sources)
     told = str(trace.findings()).replace("\u00a0", " ")
-    assert f"comes from log ({place}" in told
-    assert "`" in place or "log" in told.split("`")[1]
+    assert f"comes from `log` ({place}" in told
+    assert "`" in place or "log" in told.split("`")[3]

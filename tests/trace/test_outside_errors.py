@@ -127,10 +127,16 @@ def index_beyond_the_table(torch: Any, F: Any) -> None:
 
 
 KNOWN: dict[Fails, tuple[str, ...]] = {
-    batch_of_one: ("model.1, BatchNorm1d", "its input is (1, 6)", "one value per channel", "call eval()", "drop_last"),
-    one_pixel: ("norm, BatchNorm2d", "its input is (1, 3, 1, 1)", "one value per channel"),
-    another_width: ("model.2, Linear(in_features=5", "its input is (3, 6)", "must be in_features"),
-    not_flattened: ("self.head, Linear(in_features=32", "its input is (2, 2, 4, 4)", "flatten"),
+    batch_of_one: (
+        "model.1 (BatchNorm1d",
+        "with an input of shape (1, 6)",
+        "one value per channel",
+        "call eval()",
+        "drop_last",
+    ),
+    one_pixel: ("norm (BatchNorm2d", "with an input of shape (1, 3, 1, 1)", "one value per channel"),
+    another_width: ("model.2 (Linear(in_features=5", "with an input of shape (3, 6)", "must be in_features"),
+    not_flattened: ("self.head (Linear(in_features=32", "with an input of shape (2, 2, 4, 4)", "flatten"),
     no_transpose: ("`x @ w` (x is (4, 3) and w is (2, 3))", "Look for a transpose"),
     named_twice: ("x @ x", "(x is (4, 3))", "Look for a transpose"),
     vector_of_another_size: ("`a @ b` (a is (4,) and b is (3,))",),
@@ -141,12 +147,12 @@ KNOWN: dict[Fails, tuple[str, ...]] = {
     label_beyond_the_classes: ("scores is (2, 3)", "the classes are 0 to C - 1"),
     reshaped: ("`x.view(4, 2)` (x is (2, 3))", "don't fill"),
     joined: ("one is (2, 3) and other is (2, 4)", "cat() takes"),
-    channels: ("conv, Conv2d", "its input is (1, 8, 8, 3)", "permute()"),
-    normalized: ("norm, LayerNorm", "its input is (2, 6)", "made for another size"),
-    integers_for_a_layer: ("layer, Linear(in_features=2", "its input is int64", ".float()"),
+    channels: ("conv (Conv2d", "with an input of shape (1, 8, 8, 3)", "permute()"),
+    normalized: ("norm (LayerNorm", "with an input of shape (2, 6)", "made for another size"),
+    integers_for_a_layer: ("layer (Linear(in_features=2", "with an input of dtype int64", ".float()"),
     two_precisions: ("`x @ w` (x is float64 and w is float32)",),
     labels_with_a_fraction: ("labels is float32", ".long()"),
-    index_beyond_the_table: ("table, Embedding(3, 4)", "out of range", "num_embeddings"),
+    index_beyond_the_table: ("table (Embedding(3, 4))", "out of range", "num_embeddings"),
 }
 
 
@@ -172,16 +178,18 @@ def test_shapes_and_values_that_a_layer_refuses_are_explained(
     engine: str, program: Fails, facts: tuple[str, ...]
 ) -> None:
     said = said_of(error_of(engine, program)[0])
-    assert all(fact in said for fact in facts)
-    assert "The error was raised" in said and "The cross" not in said
+    plain = said.replace("`", "")
+    assert [fact for fact in facts if fact.replace("`", "") not in plain] == []
+    assert "This happened at" in said and "The cross" not in said
     error, trace = error_of(engine, program, record=True)
     assert said_of(error) == said
     assert trace is not None
     (finding,) = trace.findings()
     assert finding.rule == "stopped" and finding.certain and finding.line is not None
-    assert all(fact in str(finding) for fact in facts)
-    shown = " ".join(str(trace.show("error")).split())
-    assert all(fact in shown for fact in (*facts, "The error was raised"))
+    shown = " ".join(str(trace.show("error")).split()).replace("`", "")
+    for text in (str(finding).replace("`", ""), shown):
+        assert [fact for fact in facts if fact.replace("`", "") not in text] == []
+    assert "This happened at" in shown
 
 
 def own_words(torch: Any, F: Any) -> None:
@@ -249,7 +257,9 @@ OTHERS: dict[Fails, tuple[str, ...]] = {
 def test_any_other_error_is_said_not_to_be_autograd_s(engine: str, program: Fails, facts: tuple[str, ...]) -> None:
     error, trace = error_of(engine, program, record=True)
     said = said_of(error)
-    assert all(fact in said for fact in (*facts, "It isn't an error of autograd"))
+    plain = said.replace("`", "")
+    assert [fact for fact in facts if fact.replace("`", "") not in plain] == []
+    assert "It isn't an error of autograd" in plain
     assert trace is not None and trace.findings() == []
 
 

@@ -124,7 +124,7 @@ def _is_module(thing: Any) -> bool:
 
 
 def _called(layer: Any, way: TracebackType) -> str:
-    """Return the layer by the user's variable, and what it is: "net.1, a BatchNorm1d", each as code."""
+    """Return the layer by the user's variable, and what it is: "net.1 (BatchNorm1d)", each as code."""
     kind = type(layer).__name__
     with suppress(Exception):  # a repr may be the user's
         told = repr(layer)
@@ -134,7 +134,7 @@ def _called(layer: Any, way: TracebackType) -> str:
             with suppress(Exception):
                 path = next((path for path, each in thing.named_modules() if each is layer), None)
                 if path is not None:
-                    return f"`{name}{path and '.'}{path}`, a `{kind}`"
+                    return f"`{name}{path and '.'}{path}` (`{kind}`)"
     return f"`{kind}`"
 
 
@@ -161,7 +161,7 @@ def _said(given: list[tuple[str, Any]], kind: str) -> str:
 def _got(tensor: Any, kind: str) -> str:
     """Return what a layer's input was."""
     with suppress(Exception):
-        return f" that got an input of {'dtype' if kind == 'outside dtype' else 'shape'} {_looks(tensor, kind)}"
+        return f" with an input of {'dtype' if kind == 'outside dtype' else 'shape'} {_looks(tensor, kind)}"
     return ""
 
 

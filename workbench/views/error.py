@@ -69,7 +69,7 @@ def error_story(
     events = trace.events
     ends = [count for count, event in enumerate(events, 1) if isinstance(event, Failed)]
     if not ends:
-        return Storyboard(Scene("No error was recorded."))
+        return Storyboard(Scene("No error was recorded."), [StoryStep("")])
     names = {"node": node, "tensor": tensor, "marked": marked}
     return _Story(
         events[: ends[-1]], trace.frame(ends[-1]), tensors, source(line), source(raised), names, called, guess
@@ -284,7 +284,8 @@ class _Story:
         if self.called is not None and self.called.source is not None:
             rows.append(_row(f"{code(self.called.name)} begins", self.called.source))
         if self.line is not None:
-            rows.append(_row("This happened", self.line))
+            at = self.line
+            rows.append((f"This happened at {at.file}, line {at.line}{at.text and f': {at.text}'}", "", None))
         if self.raised is not None and self.raised != self.line:
             rows.append(_row("The error was raised", self.raised))
         return rows
@@ -361,7 +362,7 @@ def _at(at: SourceLine | None) -> str:
 
 
 def _place(at: SourceLine) -> str:
-    return f"at {at.file}, line {at.line}"
+    return f"({at.file}, line {at.line})"
 
 
 def _several(rows: Sequence[str], wide: int) -> list[str]:
