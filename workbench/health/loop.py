@@ -196,7 +196,8 @@ def rate_became_zero(run: TrainingRun) -> Iterator[Finding]:
             False,
             asked(
                 f"`{event.optimizer}.step()` at {place(updates[0].source)} has no effect on {named(still)} in the last "
-                f"{len(updates)} of {plural(len(still[0].updates), 'step')}: the learning rate (`lr`) became 0, although "
+                f"{len(updates)} of {plural(len(still[0].updates), 'step')}: the learning rate (`lr`) became 0, "
+                "although "
                 f"the gradient norm of {still[0].words} still reached {norm:.3g}."
             ),
             "Check the scheduler that sets it: it should not reach 0 before the last step. Call its `step()` once per "
