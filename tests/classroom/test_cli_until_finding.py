@@ -53,7 +53,7 @@ def test_it_records_until_a_step_has_a_finding(engine: str, tmp_path: Path) -> N
         f"{NAMES[engine]}; the script continues unrecorded."
     )
     assert "\n".join(rest) == str(workbench.load(tmp_path / "some.json").findings())
-    assert rest[0].startswith("1. The first non-finite gradients come from the backward of sqrt (train.py:12 ")
+    assert rest[0].startswith("1. The first non-finite gradients come from the backward of `sqrt` (train.py:12 ")
     assert counted(tmp_path / "some.json", BackwardStarted) == 2
 
 

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from corpus import Entry, chosen, each_engine, recorded
 
@@ -31,7 +32,8 @@ ROOTS = {
     "optimizer": optim.Optimizer,
     "autograd": workbench.autograd,
     "ctx": workbench.autograd.function.FunctionCtx,
-    **dict.fromkeys(["loss", "state", "target", "prediction"], workbench.Tensor),
+    "array": np.ndarray,
+    **dict.fromkeys(["w", "loss", "state", "target", "prediction"], workbench.Tensor),
 }
 
 

@@ -126,8 +126,11 @@ def no_rule_for_batches(torch: Any) -> None:
     ("program", "says"),
     [
         (more_than_one_number, "(w * 2).backward()`): RuntimeError; more than one element; y.sum().backward()"),
-        (one_gradient_for_two_arguments, "returned more or fewer gradients; and None where there is none"),
-        (of_what_was_not_used, "torch.autograd.grad((a * 2).sum(), b)`): RuntimeError; No operation was recorded"),
+        (
+            one_gradient_for_two_arguments,
+            "returned 1 gradient, but `forward` has 2 arguments; and `None` where there is none",
+        ),
+        (of_what_was_not_used, "torch.autograd.grad((a * 2).sum(), b)`): RuntimeError; no recorded operation used `b`"),
         (no_rule_for_batches, "torch.func.vmap(plain.apply); has no rule for batches; generate_vmap_rule = True"),
     ],
     ids=lambda each: getattr(each, "__name__", ""),
