@@ -253,7 +253,7 @@ def plain_advice(words: str, tensor: str, node: str | None) -> tuple[str, str] |
 
 
 def counts_of(words: str) -> str:
-    """Return how many gradients the backward of a Function returned, and for how many arguments, from an error's words."""
+    """Return how many gradients the backward of a Function returned for how many arguments, by an error's words."""
     found = re.search(r"expected (\d+), got (\d+)", words)
     if found is None:
         return "more or fewer gradients than `forward` has arguments"
