@@ -12,7 +12,7 @@ from playwright.sync_api import Page
 # A cell goes on when the page was painted without its picture, and this file is there.
 TENSORS = """import pathlib, time
 import workbench as torch
-def wait(seen=pathlib.Path("seen")):
+def wait(seen=pathlib.Path("again.seen")):
     while not seen.exists():
         time.sleep(0.02)
 w, x, b = (torch.tensor(value, requires_grad=True) for value in (2.0, 3.0, 1.0))"""
@@ -54,7 +54,7 @@ SCROLLED = "() => window.jupyterapp.shell.currentWidget.content.outerNode.scroll
 @pytest.mark.parametrize("source", [PLAYED, STEPPED], ids=["player", "stepper"])
 def test_nothing_on_the_page_moves_and_the_picture_is_looked_at_as_before(lab: Lab, source: str) -> None:
     lab.write("again.ipynb", TENSORS, PLAYED, source, PLAYED)
-    seen = lab.folder / "seen"
+    seen = lab.folder / "again.seen"
     with open_page((1440, 900)) as page:
         lab.open(page, "again.ipynb")
         seen.touch()
@@ -88,7 +88,7 @@ def run_again(page: Page, seen: Path) -> None:
 
 
 def test_the_theme_of_one_notebook_does_not_follow_into_another(lab: Lab) -> None:
-    (lab.folder / "seen").touch()
+    (lab.folder / "again.seen").touch()
     for name in ("first", "second"):
         lab.write(f"{name}.ipynb", TENSORS, STEPPED, PLAYED)
     with open_page((1440, 900)) as page:

@@ -39,8 +39,8 @@ f = workbench.step(Fails.apply(a))
 f"""
 # A cell says that it runs, and goes on when the test has seen what it waits for: each writes a file.
 AWAIT = """import pathlib, time
-def wait(seen=pathlib.Path("seen")):
-    (runs := pathlib.Path("runs")).touch()
+def wait(seen=pathlib.Path("steps.seen")):
+    (runs := pathlib.Path("steps.runs")).touch()
     while not seen.exists():
         time.sleep(0.02)
     seen.unlink()
@@ -464,11 +464,14 @@ def test_two_views_of_one_stepper_show_the_same(page: Page) -> None:
 
 def test_a_busy_kernel_is_said_to_be_busy(page: Page, lab: Lab) -> None:
     s = Stepper(page)
+    runs, seen = (lab.folder / f"steps.{what}" for what in ("runs", "seen"))  # no other test's, nor of a run before
+    runs.unlink(missing_ok=True)
+    seen.unlink(missing_ok=True)
     page.evaluate(START, f"{AWAIT}wait()")
-    eventually((lab.folder / "runs").exists, True)
+    eventually(runs.exists, True)
     s.root.locator('[data-action="step"]').click()
     expect(s.root.locator(".wb-standing")).to_have_text("The kernel is busy. The request waits.")
-    (lab.folder / "seen").touch()
+    seen.touch()
     expect(s.root.locator(".wb-standing")).to_contain_text("1 of 7")
 
 
