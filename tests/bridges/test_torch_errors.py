@@ -53,8 +53,8 @@ def test_a_write_over_what_was_saved_names_the_node_and_where_recorded_both_line
     for told in (alone, recorded):
         assert failed_at(told, "MulBackward0") and "saved other (y) (out of date)" in told
         assert "What to do: Create a new tensor" in told
-    assert "MulBackward0 saved y at version 0 (test_torch_errors.py, line" in recorded
-    assert "add_ wrote into y: version 1 (test_torch_errors.py, line" in recorded
+    assert "MulBackward0 saved `y` at version 0 (test_torch_errors.py, line" in recorded
+    assert "`add_` wrote into `y`: version 1 (test_torch_errors.py, line" in recorded
     assert "y.add_(1)" in recorded and "z = y * y" in recorded
 
 

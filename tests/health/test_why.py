@@ -111,7 +111,7 @@ def test_a_line_of_a_loop_where_computations_end_is_told_once(engine):
         number = sum((w * each).sum().item() for each in range(1, 5))
         (number * engine.ones(1, requires_grad=True)).sum().backward()
     said = " ".join(str(trace.why(w)).split())
-    assert said.count("The computation from w ends at") == 1 and said.count("(w * each).sum()`") == 1
+    assert said.count("The computation from `w` ends at") == 1 and said.count("(w * each).sum()`") == 1
 
 
 def test_a_notebook_shows_the_way_and_keeps_the_sentences(engine, made, tmp_path):
