@@ -156,6 +156,14 @@ with workbench.record(torch) as trace:
         for p, average in zip(model.parameters(), averages):
             average.mul_(0.99).add_(p.detach(), alpha=0.01)
 """,
+    "loss grows": """
+w, x = torch.zeros(3, requires_grad=True), 3 * torch.randn(16, 3)
+y = x @ torch.tensor([1.0, 2.0, 3.0])
+with workbench.record(torch) as trace:
+    for step in range(6):
+        (x @ w - y).square().mean().backward()
+        EXAMPLE
+""",
     "large update": f"model = nn.Linear(4, 1)\nEXAMPLE\n{TRAINED}",
     "gradients not cleared": f"""
 model, data = mlp(), [(x, y)] * 4

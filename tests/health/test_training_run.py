@@ -277,6 +277,41 @@ def test_each_update_through_data_is_counted_and_the_last_one_too(engine, update
     assert all(math.isclose(each.size, 0.2 * each.before.norm, rel_tol=1e-3) for each in parameter.updates)
 
 
+def _by_rows(w):
+    w[0] -= 0.1 * w.grad[0]
+    w[1] -= 0.1 * w.grad[1]
+    for at in (2, 3):
+        w[at] -= 0.1 * w.grad[at]
+
+
+def _by_rows_of_data(w):
+    w.data[0] -= 0.1 * w.grad[0]
+    w.data[1:] = w.data[1:] - 0.1 * w.grad[1:]
+
+
+@each_engine
+@pytest.mark.parametrize("update", [_by_rows, _by_rows_of_data])
+def test_writes_into_parts_of_a_weight_are_one_update_of_their_sum(engine, update):
+    def program(torch):
+        w = torch.randn(4, 3, requires_grad=True)
+
+        def run():
+            for _ in range(3):
+                w.grad = None
+                (w * w).sum().backward()
+                with torch.no_grad():
+                    update(w)
+
+        return run
+
+    run = TrainingRun(recorded(engine, program).events)
+    (parameter,) = run.trained
+    assert len(parameter.updates) == len(run.steps) == 3
+    assert all(math.isclose(each.size, 0.2 * each.before.norm, rel_tol=1e-3) for each in parameter.updates)
+    if engine == "torch" and update is _by_rows:
+        assert all("w[0] -= " in each.source.text for each in parameter.updates)
+
+
 @each_engine
 def test_memory_with_the_same_numbers_is_no_update(engine):
     (parameter,) = TrainingRun(recorded(engine, lambda torch: by_hand(torch, _moved)).events).trained

@@ -64,6 +64,7 @@ RULES: tuple[Rule, ...] = (
     scaling.clipped_scaled,
     scaling.underflow,
     spikes.explodes_once,
+    loop.diverges,
     scaling.summed_loss,
     scaling.scaled_loss,
     loop.growing_graph,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from statistics import median
 
 from ..trace.advised import hook_refused
@@ -18,7 +19,7 @@ from .measures import is_same, rms, size_of
 from .refusals import refusal_of, refused_besides
 from .registered import rates_of
 from .spikes import spikes
-from .training_run import TrainedParameter, TrainingRun, Update
+from .training_run import TrainedParameter, TrainingRun, TrainingStep, Update
 
 _REFUSALS = (  # what autograd says of a program in which something is wrong
     "does not require grad",
@@ -30,7 +31,7 @@ _DRAWN = 'See what led to it with `trace.show("error")`.'
 _MESSAGE = 240  # characters of an error's message
 _STEPS = 3  # before a report that nothing changes
 _LAST_STEPS = 7  # in which nodes that are alive are counted
-_GROWTHS = 3  # times that a graph must have grown
+_GROWTHS = 3  # times that a graph or a loss must have grown
 _LARGE_RATIO = 3.0  # of an update by which the loss hardly rises
 _HUGE_RATIO = 10.0  # for an update after which the loss isn't known
 _FAR_TOO_LARGE = 100.0  # of a few numbers
@@ -300,6 +301,58 @@ def large_updates(run: TrainingRun) -> Iterator[Finding]:
         update.event,
         tuple([each.id for each in parameters]),
     )
+
+
+def diverges(run: TrainingRun) -> Iterator[Finding]:
+    """Find one loss that grows in each of the last steps, to a hundred times the first, with its gradients."""
+    if next(large_updates(run), None) is not None or not _grow(run):
+        return
+    losses = [step.loss or 0.0 for step in run.steps]
+    root = run.nodes[run.steps[0].backwards[0].roots[0].node]
+    updated = [each for each in run.trained if each.updates]
+    update = max(updated, key=lambda each: each.value.norm).updates[0]
+    yield Finding(
+        "loss grows",
+        False,
+        asked(
+            f"The loss ({place(root.line)}) grows in each of the last {_GROWTHS} steps: it went from {losses[0]:.3g} "
+            f"to {losses[-1]:.3g} in {plural(len(losses), 'step')}, so the updates may be too large."
+        ),
+        "Divide the learning rate by 10 until the loss falls.",
+        update.source or root.line,
+        update.event,
+        tuple([each.id for each in updated]),
+    )
+
+
+def _grow(run: TrainingRun) -> bool:
+    """Return True if each step has one loss of one line, and losses, gradients and weights grow far."""
+    lines = set()
+    for step in run.steps:
+        roots = [run.nodes.get(root.node) for each in step.backwards for root in each.roots]
+        if len(roots) != 1 or roots[0] is None or not step.updates:
+            return False
+        lines.add((roots[0].made.operation, roots[0].line))
+    losses = [step.loss or 0.0 for step in run.steps]
+    if len(lines) != 1 or len(losses) <= _GROWTHS or not 0 < _FAR_TOO_LARGE * losses[0] <= losses[-1] < math.inf:
+        return False
+    gradients = [sum(grad.norm for grad in step.gradients.values() if grad is not None) for step in run.steps]
+    grows = any(each.updates[-1].after.norm > 2 * each.updates[0].after.norm for each in run.trained if each.updates)
+    rise = all(one < other for each in (losses, gradients) for one, other in pairwise(each[-_GROWTHS - 1 :]))
+    return rise and grows and gradients[-1] * _AS_LARGE > gradients[0] and _overshoot(run.steps[-_GROWTHS - 1 :])
+
+
+def _overshoot(steps: Sequence[TrainingStep]) -> bool:
+    """Return True if each gradient points back: a factor that grows makes a loss grow, too, but no gradient turn."""
+    for step, later in pairwise(steps):
+        turned = 0.0
+        for id, one in step.gradients.items():
+            other = later.gradients.get(id)
+            if one is not None and other is not None and one.values is not None and other.values is not None:
+                turned += sum(a * b for a, b in zip(one.values, other.values, strict=False))
+        if turned >= 0:
+            return False
+    return True
 
 
 def _least_ratio(loss: float | None, after: float | None) -> float:

@@ -11,7 +11,7 @@ from .causes import scale_of, scales
 from .finding import Finding, asked, named, place, plural, told
 from .graph import RecordedNode
 from .infinities import not_finite
-from .loop import large_updates
+from .loop import diverges, large_updates
 from .measures import is_same, is_zero, size_of
 from .training_run import TrainedParameter, TrainingRun, TrainingStep, Update
 
@@ -19,6 +19,8 @@ _STEPS = 3
 _MANY = 16  # numbers of a sum
 _NORMAL = 2.0**-14  # the least float16 that has all its digits
 _WAYS = {"neg", "view", "squeeze", "reshape", "add", "to_copy"}  # from a loss to where backward starts
+_SUM = "2"  # the number of the reduction
+_REDUCED_AT = {"nll_loss": 3, "nll_loss2d": 3, "binary_cross_entropy": 3, "binary_cross_entropy_with_logits": 4}
 _MASKS = {"relu", "threshold", "clamp_min", "clamp", "where", "masked_fill", "dropout"}
 _SCALED = 64.0  # the least factor of a loss that is taken for a scale
 _SHRUNK = 1 / 64  # more than a mean over some processes or batches makes of a gradient
@@ -26,7 +28,7 @@ _SHRUNK = 1 / 64  # more than a mean over some processes or batches makes of a g
 
 def _trouble(run: TrainingRun) -> Finding | None:
     """Return a finding that a loss which is too large would explain."""
-    return next(large_updates(run), None) or next(not_finite(run), None)
+    return next(large_updates(run), None) or next(not_finite(run), None) or next(diverges(run), None)
 
 
 def summed_loss(run: TrainingRun) -> Iterator[Finding]:
@@ -121,7 +123,7 @@ def _sum_before(run: TrainingRun, root: str) -> tuple[RecordedNode | None, int]:
         if node is None or not node.outputs or size_of(node.outputs[0]) != 1:
             continue
         name = node.made.operation
-        if name.endswith("loss") and any(arg.text == "sum" for arg in node.made.args) and len(node.inputs) > 1:
+        if _is_summed(node) and len(node.inputs) > 1:
             count = size_of(node.inputs[1])
         elif name == "sum" and node.inputs:
             count = size_of(node.inputs[0])
@@ -131,6 +133,15 @@ def _sum_before(run: TrainingRun, root: str) -> tuple[RecordedNode | None, int]:
         if count >= _MANY:
             return node, count
     return None, 0
+
+
+def _is_summed(node: RecordedNode) -> bool:
+    """Return True if a node is a loss that its reduction sums: PyTorch shows "sum", and the engine its number."""
+    name, args = node.made.operation, node.made.args
+    if not name.endswith("loss") and name not in _REDUCED_AT:
+        return False
+    at = _REDUCED_AT.get(name, 2)
+    return any(arg.text == "sum" for arg in args) or (len(args) > at and args[at].text == _SUM)
 
 
 def underflow(run: TrainingRun) -> Iterator[Finding]:

@@ -160,6 +160,8 @@ class TrainingStep:
         return found[0].norm * (-1 if (found[0].max or 0) < 0 else 1) if found else None
 
 
+_ASSIGNED = "__setitem__"
+_OF_PARTS = {"", _ASSIGNED}  # names of writes by indices, and of changes that were not seen
 _WHOLE_STEPS = 2  # by which it shows what a step leaves out
 
 _Event = TypeVar("_Event", ArrivedGradient, Update)
@@ -294,14 +296,23 @@ class TrainingRun(RecordedBackwards):
     def _note_update(
         self, at: int, id: str, name: str, before: Value, after: Value, optimizer: str | None, source: SourceLine | None
     ) -> None:
-        """Note a weight that changed after a backward pass; consecutive writes of one line are one update."""
+        """Note a weight that changed after a backward pass; consecutive writes of one line are one update.
+
+        Writes into parts are one update, too, whatever their lines: `w[0] -= g[0]`, then `w[1] -= g[1]`. PyTorch's
+        records show such a write as a change that was not seen and an assignment that changes nothing.
+        """
         if self._going or not self.backwards:
             return
-        parameter, who = self.parameters[id], (optimizer, source)
+        is_part = optimizer is None and name in _OF_PARTS
+        parameter, who = self.parameters[id], ("parts",) if is_part else (optimizer, source)
         if parameter.updates and self._since.get(id) == who:
             last = parameter.updates[-1]
             last.event, last.after = at, after
-            last.names.append(name)
+            if name == _ASSIGNED and last.names[-1] == "" and is_same(before, after):
+                last.names[-1] = name
+            else:
+                last.names.append(name)
+            last.source = last.source or source
             return
         self._since[id] = who
         arrived, grad = len(parameter.gradients), self._grads.get(id)

@@ -298,6 +298,54 @@ fault("large update", "adds 64 values", beside=("loss is a sum",))(sum_of_all, 1
 healthy()(sum_of_all, 1e-3)
 
 
+def reduced(torch, loss, reduction="sum", lr=1.0):
+    """A loss with its reduction."""
+    functional = torch.nn.functional
+    net, x = mlp(torch, 4, 8, 3), torch.randn(32, 4)
+    y = torch.arange(32) % 3 if loss in ("nll_loss", "cross_entropy") else torch.rand(32, 3)
+
+    def loss_of():
+        out = net(x)
+        if loss == "nll_loss":
+            out = functional.log_softmax(out, 1)
+        elif loss == "binary_cross_entropy":
+            out = torch.sigmoid(out)
+        return getattr(functional, loss)(out, y, reduction=reduction)
+
+    return train(torch, net, lr=lr, loss_of=loss_of)
+
+
+sums = fault("loss is a sum", asks=True, beside=ANY)
+for kind in ("mse_loss", "l1_loss", "huber_loss", "nll_loss", "cross_entropy", "binary_cross_entropy_with_logits"):
+    sums(reduced, kind, lr=10.0)
+for kind in ("mse_loss", "nll_loss", "binary_cross_entropy"):
+    healthy()(reduced, kind, "mean", 0.1)
+    healthy("a sum with small steps")(reduced, kind, "sum", 1e-4)
+
+
+def by_hand(torch, lr, power=1.0):
+    """A linear model without an optimizer, of vectors."""
+    w, b = torch.zeros(3, requires_grad=True), torch.zeros(1, requires_grad=True)
+    x = 3 * torch.randn(50, 3)
+    y = x @ torch.tensor([1.0, 2.0, 3.0]) + 1
+
+    def run():
+        for at in range(8):
+            loss = power**at * (x @ w + b - y).square().mean()
+            loss.backward()
+            with torch.no_grad():
+                for each in (w, b):
+                    each -= lr * each.grad
+                    each.grad = None
+
+    return run
+
+
+fault("loss grows", "in 8 steps", "grows in each of the last 3 steps", asks=True, at="each -= lr")(by_hand, 0.3)
+healthy()(by_hand, 0.01)
+healthy("the loss has a factor that grows")(by_hand, 1e-6, power=4.0)
+
+
 def half(torch, scale):
     """A model in float16 with a small loss."""
     net, x = mlp(torch, 8, 8, 8, 8).half(), torch.randn(64, 8).half()
