@@ -156,6 +156,7 @@ with workbench.record(torch) as trace:
         for p, average in zip(model.parameters(), averages):
             average.mul_(0.99).add_(p.detach(), alpha=0.01)
 """,
+    "large update": f"model = nn.Linear(4, 1)\nEXAMPLE\n{TRAINED}",
     "loss grows": """
 w, x = torch.zeros(3, requires_grad=True), 3 * torch.randn(16, 3)
 y = x @ torch.tensor([1.0, 2.0, 3.0])
@@ -164,7 +165,6 @@ with workbench.record(torch) as trace:
         (x @ w - y).square().mean().backward()
         EXAMPLE
 """,
-    "large update": f"model = nn.Linear(4, 1)\nEXAMPLE\n{TRAINED}",
     "gradients not cleared": f"""
 model, data = mlp(), [(x, y)] * 4
 {OPTIMIZER}
@@ -359,6 +359,25 @@ class Square(torch.autograd.Function):
 body, head = nn.Linear(4, 8), nn.Linear(8, 1)
 model = nn.Sequential(body, head)
 {LOSS.replace("EXAMPLE", "loss = F.mse_loss(head(Square.apply(body(x))), y)").replace("lr=0.1", "lr=0.01")}""",
+    "second derivative lost": """
+class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    EXAMPLE
+
+x = torch.randn(4, requires_grad=True)
+with workbench.record(torch) as trace:
+    (grad,) = torch.autograd.grad((Cube.apply(x) * x).sum(), x, create_graph=True)
+    grad.square().sum().backward()
+""",
+    "flag without effect": f"""
+backbone, head = nn.Linear(4, 4), nn.Linear(4, 1)
+model = nn.Sequential(backbone, head)
+EXAMPLE
+{LOSS.replace("EXAMPLE", "loss = F.mse_loss(model(x), y)")}""",
     "saved memory written": """
 x = torch.randn(4, requires_grad=True)
 with workbench.record(torch) as trace:
