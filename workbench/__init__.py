@@ -1,4 +1,4 @@
-"""See automatic differentiation at work: an engine with PyTorch's names, recordings of it, and pictures of both.
+"""Record a backward pass and replay it as a picture: of PyTorch, or of the built-in engine with PyTorch's names.
 
 `import workbench as torch` runs PyTorch programs that use only what the workbench covers. `record()`, `show()` and the
 pictures load on first use, so importing costs little more than importing NumPy.

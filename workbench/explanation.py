@@ -157,6 +157,9 @@ def explain(error: BaseException) -> Picture:
     It explains errors raised by this package or by PyTorch. For other errors, such as a shape mismatch, it shows the
     layer or line that raised it, and the shapes of its inputs.
 
+    Args:
+        error: The exception to explain.
+
     Raises:
         TypeError: if `error` isn't an exception.
     """

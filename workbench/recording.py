@@ -41,8 +41,8 @@ class Trace(Timeline):
     def show(self, view: str = "graph", **options: Any) -> Picture:
         """Return the trace as a picture to step through; it also plays in a notebook reopened without a kernel.
 
-        A graph opens as many of its groups (scopes and repeated parts) as fit on a screen. The iterations of a training
-        loop share one place: a long run shows a few of them.
+        A graph opens as many of its groups (scopes and repeated parts) as fit on a screen. The steps of a training
+        loop are drawn in the same place, one after the other. For a long run, the picture shows only a few steps.
 
         Args:
             view: "graph", "flow", "saved", "memory", "versions", "function", "error", "health" or "compare".
@@ -140,10 +140,11 @@ class record:  # named as what a user writes: `with record() as trace:`
             `show("function")`.
         last: Keep about the last `last` events, so that recording a long run uses bounded memory. If two training
             steps fit, the recording begins at the start of a step. Otherwise it may begin in the middle of one; earlier
-            nodes are kept without their source lines. A graph or a backward pass with more events is kept whole until
-            it has finished. The first step of the player shows how many events were dropped.
-        values: "all" also records results inside PyTorch operations, which PyTorch's own graph doesn't show. A few
-            reshapes then have a node of another name. For PyTorch only.
+            nodes are kept without their source lines. If a single graph or backward pass has more events than that,
+            the limit is exceeded until the pass is over. The first step of the player shows how many events were
+            dropped.
+        values: "seen" (the default) records the results that PyTorch's graph exposes; "all" also records results
+            inside PyTorch's operations. With "all", a few reshapes appear under another node name. For PyTorch only.
 
     Raises:
         TypeError: if `engine` is another module, or an option has the wrong type.

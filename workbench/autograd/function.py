@@ -562,16 +562,18 @@ class Function(_SingleLevelFunction):
 
         y = Square.apply(x)
 
-    `forward(ctx, *args)` gets the arguments of `apply` and returns a tensor or a tuple of tensors. Nothing inside is
-    recorded. It passes tensors to backward with `ctx.save_for_backward`, and anything else as an attribute of `ctx`.
+    `forward(ctx, *args)` gets the arguments of `apply` and returns a tensor or a tuple of tensors. Operations
+    inside `forward` aren't recorded. Pass tensors to `backward` with `ctx.save_for_backward`, and anything else as
+    attributes of `ctx`.
 
     `backward(ctx, *grad_outputs)` gets the gradient of each output, in the output's shape. It returns one value per
     argument of `forward`: a gradient in the argument's shape, or None if the argument isn't a tensor or needs no
     gradient.
 
-    Optional methods: `setup_context(ctx, inputs, output)` fills `ctx` instead, if `forward` doesn't take it. `jvp`
-    pushes tangents forward. `vmap` runs a whole batch; `generate_vmap_rule = True` derives it from the other methods.
-    `vjp` is another name for `backward`. PyTorch: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function
+    If `forward` doesn't take `ctx`, define `setup_context(ctx, inputs, output)` to fill it. Other optional methods are
+    `jvp`, which pushes tangents forward, and `vmap`, which runs a whole batch; `generate_vmap_rule = True` derives
+    `vmap` from the other methods. `vjp` is another name for `backward`. PyTorch:
+    https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function
     """
 
     vmap = staticmethod(no_vmap)

@@ -434,10 +434,11 @@ drivers: dict[type, OwnEngine] = {}  # by the class of an engine's tensors
 def drive(engine: ModuleType) -> None:
     """Use an engine that you wrote: from now on `record()`, `show()` and `step()` accept its tensors.
 
-    The engine has a class `Tensor` with `data`, `grad`, `requires_grad` and `grad_fn`. A node has `name()`, `edges`
-    (for each operand the node that gets its gradient, or None) and `run(gradient)`. A recording listens to its list
-    `listeners`: the engine calls each function as `listener(kind, *facts)` when a node is created, run or freed, and so
-    on. Without that list, `show()` and `step()` work nevertheless. A second call for the same engine has no effect.
+    The engine needs a class `Tensor` with `data`, `grad`, `requires_grad` and `grad_fn`. A node needs `name()`, `edges`
+    (for each operand, the node that gets its gradient, or None) and `run(gradient)`. The engine's list `listeners`
+    holds functions, which the engine calls as `listener(kind, *facts)` when it creates, runs or frees a node, and so
+    on. `show()` and `step()` also work without that list; `record()` needs it. A second call for the same engine has no
+    effect.
 
     Args:
         engine: The module of the engine.

@@ -28,10 +28,10 @@ def step(
 ) -> Stepper:
     """Return a Stepper, which runs the backward pass of `loss` one node at a time.
 
-    In a notebook it shows the graph with buttons; in code, call its `step()`, `back()` and `run()`. The steps have the
-    same effects and errors as `loss.backward()`. With `inputs` they have those of `autograd.grad` instead: no `.grad`
-    changes, and the gradients are in the Stepper's `grads`. An unused input raises its error after the last node has
-    run.
+    In a notebook it shows the graph with buttons; in code, call its `step()`, `back()` and `run()`. Stepping to the end
+    has the same effects, and raises the same errors, as `loss.backward()`, or as `autograd.grad` if you pass `inputs`.
+    With `inputs`, no `.grad` changes, and the gradients are in the Stepper's `grads`. If an input wasn't used, the
+    error is raised only after the last node has run.
 
     Args:
         loss: A tensor, or several.

@@ -91,13 +91,13 @@ class Evaluation:
 def explore(f: Callable[..., Tensor], /, **inputs: Any) -> Exploration:
     """Return a picture of f's graph with a slider for each input. Moving a slider reruns f.
 
-    The picture shows the values, the gradients, and a plot of f over the last moved input with its tangent. In a saved
-    notebook, the first slider plays while the other inputs keep their start values.
+    The picture shows the values, the gradients, and a plot of f, with its tangent, against the input you moved last. In
+    a saved notebook, the first slider plays while the other inputs keep their start values.
 
     Args:
         f: A function whose parameters have the names of `inputs`. It returns a tensor with one element.
         inputs: A number is the start value of a slider. A pair (low, high) is the range of a slider; it starts in
-            the middle, or a little to the right if that is 0. A tensor or an array has no slider and stays as it is.
+            the middle, or a little to the right if that is 0. A tensor or an array gets no slider and stays constant.
 
     Raises:
         TypeError: if f isn't callable, or an input or the result has another type.

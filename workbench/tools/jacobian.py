@@ -52,7 +52,7 @@ def jacobian(f: Callable[[Tensor], Tensor], x: Tensor, mode: Mode = "reverse", *
 
     Raises:
         TypeError: if x or f(x) isn't a tensor.
-        ValueError: if there is no such mode.
+        ValueError: if `mode` is neither "reverse" nor "forward".
     """
     if mode not in ("reverse", "forward"):
         raise ValueError(NO_MODE.format(mode))
@@ -218,7 +218,7 @@ def check(
 
     Use it to test a Function's `backward`. Each input that requires grad is checked. If an entry differs, f is computed
     again with float64 inputs, and the entry is marked as wrong only if it differs there too. If f doesn't take float64,
-    or computes in a smaller dtype itself, entries that rounding alone may explain are marked as such.
+    or computes in a smaller dtype itself, differences that rounding alone could explain are marked as such.
 
     Args:
         f: A function of the inputs that returns a tensor or several.
@@ -232,7 +232,7 @@ def check(
 
     Raises:
         TypeError: if no input requires grad, or an output isn't a tensor.
-        ValueError: if there is no such mode.
+        ValueError: if `mode` is neither "reverse" nor "forward".
     """
     if mode not in _WAYS:
         raise ValueError(NO_MODE.format(mode))

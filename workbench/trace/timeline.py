@@ -49,7 +49,10 @@ class Timeline:
         self._kept: dict[Any, tuple[Sequence[Record], Any]] = {}  # a snapshot has the same
 
     def snapshot(self) -> Self:
-        """Return the events so far, which don't grow: a trace may lose nodes while a picture of it is made."""
+        """Return a fixed copy of the events so far.
+
+        Use it to draw a picture while recording continues, because the trace itself may change meanwhile.
+        """
         now = copy(self)
         now._source = list(self.events)
         return now
@@ -60,7 +63,7 @@ class Timeline:
         return self._source if isinstance(self._source, Sequence) else self._source.records()
 
     def kept(self, make: Callable[[Any], _Made], of: Callable[[Sequence[Record]], Any] | None = None) -> _Made:
-        """Return what is made of the events, or `of` a part of them: once, and again only after the events change."""
+        """Compute a value from the events, or from the part given as `of`, and cache it until the events change."""
         events = self.events
         if make not in self._kept or self._kept[make][0] != events:
             events = list(events)  # a recording goes on to add to its own
@@ -81,9 +84,8 @@ class Timeline:
     def steps(self) -> list[int]:
         """Return where the player stops, as numbers of events: `trace.frame(trace.steps[4])` is the graph at step 5.
 
-        A node's run and its results are one step. An operation at one level and the same one at the levels above are
-        one step too. There is one more step if nodes are dropped after the last one, unless all of them had run and
-        saved nothing.
+        A node's run and its results are one step. Nested forms of the same operation count as one step. If nodes are
+        freed after the last step, that is a step of its own (unless they had already run and saved nothing).
         """
         stops: list[int] = []
         running = returned = False
@@ -154,7 +156,11 @@ class Timeline:
         return json.to_text(self.events)
 
     def to_bytes(self) -> bytes:
-        """Return the same as a file holds it, compressed if large; ValueError if it is too large to be read again."""
+        """Return the contents of the file that `save` would write, compressed if large.
+
+        Raises:
+            ValueError: if the file would be too large for `load`.
+        """
         return json.to_bytes(self.events)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Two traces side by side as they ended, and one step for each difference: values, structure, saved, order.
+"""The final graphs of two traces, side by side, with one step per difference: values, structure, saved, order.
 
 Both graphs are visible: all of their nodes if these fit side by side into a window, else as many levels of groups as
 fit. For training runs, the step where the two diverge is drawn. Saved tensors are compared in words.
@@ -39,9 +39,9 @@ _READ = 10_000  # nodes, arrows and saved tensors of a trace, most of them in cl
 
 
 def compare(first: Timeline, second: Timeline) -> Picture:
-    """Return a picture of two traces side by side as they ended, with a step for each difference.
+    """Return a picture of the final graphs of two traces, side by side, with one step per difference.
 
-    Differences are those of values, structure, saved tensors and order.
+    Differences can be in values, structure, saved tensors and order.
 
     Raises:
         ValueError: if the graphs are too large to draw.

@@ -39,13 +39,20 @@ class watch:  # named as what a user writes: `with watch(model, optimizer):`
     - for each ReLU (a module, or a `relu` call directly before a layer), the share of units that are zero for the whole
       batch.
 
-    Each line is written immediately, so a crash loses none. An existing file is continued.
+    Each line is written immediately, so a crash loses none. If the file exists, new lines are appended.
 
-    These problems cause a message on standard error, and a recorded step in a trace next to the file: a norm that isn't
-    finite, gradients ten times as large as usual, a dead ReLU, a parameter in the optimizer without a gradient in three
-    watched steps, and a learning rate of 0 in three. Normally the next whole step is recorded. If a layer's output
-    isn't finite and you call the model itself, recording starts right after this forward pass, so the trace has the
-    backward pass and the saved tensors, but no forward lines. `workbench.load` reads traces.
+    When one of these problems occurs, a message goes to standard error, and one step is recorded into a trace next to
+    the file:
+
+    - a norm that isn't finite;
+    - gradients ten times as large as usual;
+    - a dead ReLU;
+    - a parameter in the optimizer without a gradient in three watched steps;
+    - a learning rate of 0 in three watched steps.
+
+    Normally the next whole step is recorded. If a layer's output isn't finite and you call the model itself, recording
+    starts right after this forward pass, so the trace has the backward pass and the saved tensors, but no forward
+    lines. `workbench.load` reads traces.
 
     With several processes, such as those of `torchrun`, each writes a file, `run.rank0.jsonl`; `workbench health
     run.rank*.jsonl` shows them side by side. With DistributedDataParallel, the file also has the norms before
@@ -62,7 +69,7 @@ class watch:  # named as what a user writes: `with watch(model, optimizer):`
         optimizer: An optimizer of the same package.
         every: Watch step 1, then one step in `every`.
         path: The file to write.
-        keep: The most steps to record after problems.
+        keep: The maximum number of steps to record after problems.
 
     Raises:
         TypeError: if `model` isn't a module, or `optimizer` isn't an optimizer.

@@ -196,7 +196,7 @@ class Embedding(Module):
     Args:
         num_embeddings: The number of rows; indices are less than this.
         embedding_dim: The length of a row.
-        padding_idx: A row that starts as zeros and gets no gradient.
+        padding_idx: The index of a row that starts as zeros and gets no gradient.
         max_norm: Scale down rows with a larger norm, in place, when they are read.
         norm_type: Which norm `max_norm` limits: 2 for the root of the sum of squares, 1 for the sum of absolute
             values.
@@ -567,8 +567,8 @@ class CrossEntropyLoss(_WeightedLoss):
     """Compute minus the log-probability of the right class, averaged over the batch; the input has logits.
 
     It is NLLLoss of `log_softmax(input)`, so the model must not end with a softmax. The input is (batch, classes) or
-    (batch, classes, …). The target has the right classes as int64, (batch) or (batch, …), or probabilities in the
-    input's shape. PyTorch: torch.nn.CrossEntropyLoss.
+    (batch, classes, …). The target holds the class indices (int64), in the shape (batch) or (batch, …), or
+    probabilities in the input's shape. PyTorch: torch.nn.CrossEntropyLoss.
 
     Args:
         weight: A factor per class; the mean is then a weighted mean.

@@ -31,8 +31,8 @@ class Scaled(Module):
 class LayerNorm(Scaled):
     """Normalize each sample to mean 0 and variance 1 over its last dimensions, then multiply by weight and add bias.
 
-    The result is `(x - mean) / sqrt(var + eps) * weight + bias`, in the input's shape; it is the same in training mode
-    and eval mode. PyTorch: torch.nn.LayerNorm; see Ba et al. (2016).
+    The result is `(x - mean) / sqrt(var + eps) * weight + bias`, in the input's shape. The layer works the same in
+    training mode and eval mode. PyTorch: torch.nn.LayerNorm; see Ba et al. (2016).
 
     Args:
         normalized_shape: The sizes of the last dimensions to normalize over, or the size of the last one.
@@ -163,7 +163,15 @@ class BatchNorm1d(_BatchNorm):
 class BatchNorm2d(_BatchNorm):
     """Normalize each channel of (batch, channels, height, width) over batch, height and width.
 
-    Everything else, including the arguments, is as for BatchNorm1d. PyTorch: torch.nn.BatchNorm2d.
+    The result is `(x - mean) / sqrt(var + eps) * weight + bias`. Training mode uses the mean and variance of the batch
+    and updates the running statistics; eval mode uses the running statistics. PyTorch: torch.nn.BatchNorm2d.
+
+    Args:
+        num_features: The number of channels.
+        eps: Added to the variance, so that the root isn't zero.
+        momentum: The weight of the newest batch in the running statistics. None for the plain average over all batches.
+        affine: Learn a weight and a bias per channel.
+        track_running_stats: Keep running statistics; otherwise eval mode uses the batch's statistics too.
     """
 
     _dims, _words = (4,), "4D"
@@ -172,7 +180,15 @@ class BatchNorm2d(_BatchNorm):
 class BatchNorm3d(_BatchNorm):
     """Normalize each channel of (batch, channels, depth, height, width) over all other dimensions.
 
-    Everything else, including the arguments, is as for BatchNorm1d. PyTorch: torch.nn.BatchNorm3d.
+    The result is `(x - mean) / sqrt(var + eps) * weight + bias`. Training mode uses the mean and variance of the batch
+    and updates the running statistics; eval mode uses the running statistics. PyTorch: torch.nn.BatchNorm3d.
+
+    Args:
+        num_features: The number of channels.
+        eps: Added to the variance, so that the root isn't zero.
+        momentum: The weight of the newest batch in the running statistics. None for the plain average over all batches.
+        affine: Learn a weight and a bias per channel.
+        track_running_stats: Keep running statistics; otherwise eval mode uses the batch's statistics too.
     """
 
     _dims, _words = (5,), "5D"
@@ -256,9 +272,14 @@ class _InstanceNorm(_NormBase):
 class InstanceNorm1d(_InstanceNorm):
     """Normalize each channel of each sample to mean 0 and variance 1, in training mode and in eval mode.
 
-    The input is (batch, channels, length), or one sample. The arguments are those of BatchNorm1d, but `affine` and
-    `track_running_stats` are off by default. With running statistics, eval mode uses them. PyTorch:
-    torch.nn.InstanceNorm1d.
+    The input is (batch, channels, length), or one sample. PyTorch: torch.nn.InstanceNorm1d.
+
+    Args:
+        num_features: The number of channels.
+        eps: Added to the variance, so that the root isn't zero.
+        momentum: The weight of the newest batch in the running statistics. None for the plain average over all batches.
+        affine: Learn a weight and a bias per channel. Off by default.
+        track_running_stats: Keep running statistics, and use them in eval mode. Off by default.
     """
 
     _dims, _words = (2, 3), "2D or 3D"
@@ -267,7 +288,14 @@ class InstanceNorm1d(_InstanceNorm):
 class InstanceNorm2d(_InstanceNorm):
     """Normalize each channel of each sample to mean 0 and variance 1, in training mode and in eval mode.
 
-    The input is (batch, channels, height, width), or one sample. The arguments are those of InstanceNorm1d.
+    The input is (batch, channels, height, width), or one sample. PyTorch: torch.nn.InstanceNorm2d.
+
+    Args:
+        num_features: The number of channels.
+        eps: Added to the variance, so that the root isn't zero.
+        momentum: The weight of the newest batch in the running statistics. None for the plain average over all batches.
+        affine: Learn a weight and a bias per channel. Off by default.
+        track_running_stats: Keep running statistics, and use them in eval mode. Off by default.
     """
 
     _dims, _words = (3, 4), "3D or 4D"
@@ -276,7 +304,15 @@ class InstanceNorm2d(_InstanceNorm):
 class InstanceNorm3d(_InstanceNorm):
     """Normalize each channel of each sample to mean 0 and variance 1, in training mode and in eval mode.
 
-    The input is (batch, channels, depth, height, width), or one sample. The arguments are those of InstanceNorm1d.
+    The input is (batch, channels, depth, height, width), or one sample. PyTorch:
+    torch.nn.InstanceNorm3d.
+
+    Args:
+        num_features: The number of channels.
+        eps: Added to the variance, so that the root isn't zero.
+        momentum: The weight of the newest batch in the running statistics. None for the plain average over all batches.
+        affine: Learn a weight and a bias per channel. Off by default.
+        track_running_stats: Keep running statistics, and use them in eval mode. Off by default.
     """
 
     _dims, _words = (4, 5), "4D or 5D"
@@ -285,8 +321,8 @@ class InstanceNorm3d(_InstanceNorm):
 class GroupNorm(Scaled):
     """Normalize each group of channels of each sample to mean 0 and variance 1, then multiply by weight and add bias.
 
-    The input is (batch, channels, …); it is the same in training mode and eval mode. PyTorch: torch.nn.GroupNorm; see
-    Wu and He (2018).
+    The input is (batch, channels, …). The layer works the same in training mode and eval mode. PyTorch:
+    torch.nn.GroupNorm; see Wu and He (2018).
 
     Args:
         num_groups: The number of groups, which divides the number of channels.

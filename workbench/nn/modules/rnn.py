@@ -240,7 +240,7 @@ class RNN(_Single):
         input_size: The number of features of each input element.
         hidden_size: The number of features of the state.
         num_layers: The number of layers; each reads the outputs of the one before it.
-        nonlinearity: "tanh", or "relu" to use this instead.
+        nonlinearity: "tanh" or "relu".
         bias: Learn `b_ih` and `b_hh`.
         batch_first: Sequences are (batch, length, features) instead of (length, batch, features).
         dropout: The probability that an output between two layers is set to zero in training mode.
@@ -266,9 +266,18 @@ class RNN(_Single):
 class GRU(_Single):
     """Recurrent layers over sequences, with gates that decide how much of the state to replace (Cho et al., 2014).
 
-    A step computes the gates `r = sigmoid(W_ir @ x + b_ir + W_hr @ h + b_hr)` and `z`, the same with other weights. The
-    new state is `h = (1 - z) * n + z * h`, where `n = tanh(W_in @ x + b_in + r * (W_hn @ h + b_hn))`. The arguments are
-    those of RNN, without `nonlinearity`. PyTorch: torch.nn.GRU.
+    Each step computes the gates `r` and `z` as `sigmoid(W_i @ x + b_i + W_h @ h + b_h)`, each with its own weights. The
+    new state is `h = (1 - z) * n + z * h`, where `n = tanh(W_in @ x + b_in + r * (W_hn @ h + b_hn))`. PyTorch:
+    torch.nn.GRU.
+
+    Args:
+        input_size: The number of features of each input element.
+        hidden_size: The number of features of the state.
+        num_layers: The number of layers; each reads the outputs of the one before it.
+        bias: Learn the vectors `b_i` and `b_h` of each gate, and those of `n`.
+        batch_first: Sequences are (batch, length, features) instead of (length, batch, features).
+        dropout: The probability that an output between two layers is set to zero in training mode.
+        bidirectional: Also read the sequences backward; outputs then have `2 * hidden_size` features.
     """
 
     def __init__(self, *sizes: Any, **options: Any) -> None:
@@ -279,10 +288,19 @@ class GRU(_Single):
 class LSTM(RNNBase):
     """Recurrent layers over sequences, with a memory cell and gates (Hochreiter and Schmidhuber, 1997).
 
-    A step computes the gate `i = sigmoid(W_ii @ x + b_ii + W_hi @ h + b_hi)`; the gates f and o are the same with other
-    weights, and so is g, with tanh. The new cell is `c = f * c + i * g`, the new state `h = o * tanh(c)`. The arguments
-    are those of RNN, without `nonlinearity`. In addition, `proj_size` multiplies the state by a learned matrix, so that
-    it has this many features. PyTorch: torch.nn.LSTM.
+    Each step computes the gates `i`, `f` and `o` as `sigmoid(W_i @ x + b_i + W_h @ h + b_h)`, each with its own
+    weights, and the candidate `g` in the same way with tanh. The new cell is `c = f * c + i * g`, the new state is `h =
+    o * tanh(c)`. PyTorch: torch.nn.LSTM.
+
+    Args:
+        input_size: The number of features of each input element.
+        hidden_size: The number of features of the state and of the cell.
+        num_layers: The number of layers; each reads the outputs of the one before it.
+        bias: Learn the vectors `b_i` and `b_h` of each gate and of `g`.
+        batch_first: Sequences are (batch, length, features) instead of (length, batch, features).
+        dropout: The probability that an output between two layers is set to zero in training mode.
+        bidirectional: Also read the sequences backward; outputs then have the features of both directions.
+        proj_size: If `proj_size` is set, a learned matrix projects the state to `proj_size` features.
     """
 
     def __init__(self, *sizes: Any, **options: Any) -> None:
@@ -298,7 +316,8 @@ class LSTM(RNNBase):
                 zeros.
 
         Returns:
-            `(output, (state, cell))`: the output has `directions * hidden_size` features per element.
+            `(output, (state, cell))`: the output has `directions * hidden_size` features per element; with
+            `proj_size`, it has `directions * proj_size`.
         """
         return self._over(input, hx, "hx and cx")
 

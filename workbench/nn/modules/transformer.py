@@ -48,10 +48,12 @@ def both_numbers(
 
 
 class MultiheadAttention(Module):
-    """Attend with `num_heads` heads: `softmax(Q @ K.T / sqrt(head size)) @ V` in each, then a linear layer over all.
+    """Compute attention in `num_heads` heads.
 
-    Q, K and V are linear layers of query, key and value; each head gets its share of their features. Sequences are
-    (length, batch, embed_dim), with `batch_first` (batch, length, embed_dim), or one sequence (length, embed_dim).
+    Each head computes `softmax(Q @ K.T / sqrt(head size)) @ V`; a linear layer then combines the results of all heads.
+    Q, K and V are the results of linear layers applied to query, key and value; their features are split evenly among
+    the heads. Sequences are (length, batch, embed_dim), with `batch_first` (batch, length, embed_dim), or one sequence
+    (length, embed_dim).
     PyTorch: torch.nn.MultiheadAttention; see Vaswani et al. (2017).
 
     Args:
