@@ -60,7 +60,7 @@ def test_a_finding_in_a_notebook_links_to_its_entry() -> None:
     assert page.links == [each.entry for each in found] and page.open == []
     plain = [text.replace("`", "") for each in found for text in (each.sentence, each.fix)]
     assert [text for text in plain if text not in page.words] == []
-    assert "<code>detach()</code>" in (found._repr_html_() or "")
+    assert "<code>weight</code>" in (found._repr_html_() or "")
 
 
 @pytest.mark.usefixtures("address")

@@ -94,8 +94,8 @@ def test_a_view_whose_memory_was_written_gets_no_node(engine):
         told = workbench.why(row)
     assert births.count == 0
     assert all(each._meta.view_fn is maker for each, maker in zip((view, row), makers, strict=False))
-    assert why.sentences[0] == "w.grad is None, although there is a path from view to w: 2 × MulBackward0 → w."
-    assert told.sentences[0].startswith("row.grad is None: row isn't a leaf")
+    assert why.sentences[0] == "`w.grad` is None, although there is a path from `view` to `w`: 2 × MulBackward0 → `w`."
+    assert told.sentences[0].startswith("`row.grad` is None: `row` isn't a leaf")
     view.sum().backward()
     assert w.grad.tolist() == [6.0, 6.0, 0.0]
 

@@ -125,7 +125,9 @@ def not_cleared(run: TrainingRun) -> Iterator[Finding]:
         f"Gradients accumulate across updates: {named(parameters)} {'is' if len(dirty) == 1 else 'are'} updated with "
         f"gradients left over from earlier updates, at {place(update.source)}. The norm of {parameter.slot} was "
         f"{', '.join([number(norm, digits=3) for norm in norms])}.",
-        "Call `optimizer.zero_grad()` once per update, before its first backward pass.",
+        "Call `optimizer.zero_grad()` once per update, before its first backward pass."
+        if update.optimizer
+        else f"Clear the gradient once per update, before its first backward pass: `{parameter.slot} = None`.",
         update.source,
         update.event,
         tuple([each.id for each in parameters]),

@@ -121,7 +121,7 @@ class PresentGradient(UnreachedGradient):
         hook = zeroed_by(backward, self.graph.before(place))
         if hook is not None:
             defined = hook.hook.source
-            at = "" if defined is None else f" It is defined{at_line(defined)}."
+            at = "" if defined is None else f" It is defined at line {defined.line} (`{defined.text}`)."
             made.sentences.append(f"{begun(self._hook(hook))}.{at}")
             return
         if all(is_nothing(root.seed) for root in backward.roots):

@@ -100,7 +100,7 @@ class _Refused:
         head = begun(f"{code(name)} {NO_HISTORY}")
         if (number := failed.number) is not None:
             return Refusal(
-                f"{head} `{number.word}()` read a number{_at(number.source)}, and a number carries no history.",
+                f"{head} {number.word}() read a number{_at(number.source)}, and a number carries no history.",
                 f"Compute with the tensor itself, and call `{number.word}()` only for printing.",
                 number.source,
             )

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from .facts import Cut
 from .source import Line, is_users
 from .stacks import user_line
+from .values import code
 
 _MOST = 10_000  # tensors: of more, the oldest are forgotten, as most of them are gone
 _MOST_ENDS = 200  # places whose ways end at one cut
@@ -43,8 +44,8 @@ def cut_words(cut: Cut) -> str:
     """Return what ends a gradient path, as a sentence names it: `detach()`, or the operation that gives integers."""
     if is_dtype(cut.word):
         dot = "." if (written := _written(cut)) in _CONVERSIONS else ""
-        return f"`{dot}{written}()`" if cut.operation.isidentifier() else f"the dtype {cut.word}"
-    return "`.data`" if cut.word == "data" else f"`{cut.word}()`"
+        return code(f"{dot}{written}()") if cut.operation.isidentifier() else f"the dtype {cut.word}"
+    return "`.data`" if cut.word == "data" else code(f"{cut.word}()")
 
 
 def cut_said(cut: Cut, at: str, cuts: str, so: str) -> str:
@@ -60,13 +61,14 @@ def cut_said(cut: Cut, at: str, cuts: str, so: str) -> str:
 
 
 _INSTEAD = {
-    "no_grad": "Compute it outside `no_grad()`.",
-    "inference_mode": "Compute it outside `inference_mode()`.",
+    "no_grad": "Move this computation out of the `no_grad()` block.",
+    "inference_mode": "Move this computation out of the `inference_mode()` block.",
     "tensor": "Use `torch.stack()` on a list of tensors, or `clone()` on a single one.",
     "new_tensor": "Use `clone()` instead.",
     "sample": "Use `rsample()` instead.",
     "checkpoint": "Call `checkpoint` with `use_reentrant=False`.",
 }
+_UPDATE = re.compile(r"^([\w.\[\]]+) = \1 ([-+]) (.*\.grad\b.*)$")  # by hand, which makes another tensor
 _CONVERSIONS = frozenset("long int short char byte bool".split())  # methods that `to` is called by
 _COMPARISONS = frozenset("eq ne gt ge lt le isclose logical_and logical_or logical_not logical_xor".split())
 # What to use instead of operations that give integers.
@@ -90,6 +92,12 @@ _DIFFERENTIABLE = {
 
 def instead(cut: Cut) -> str:
     """Return what to do about a cut."""
+    if cut.word in ("no_grad", "inference_mode") and cut.source and (update := _UPDATE.match(cut.source.text)):
+        name, sign, change = update.groups()
+        return (
+            f"Update in place: `{name} {sign}= {change}`. The assignment makes a new tensor that doesn't require grad, "
+            f"and calls it `{name}`."
+        )
     if not is_dtype(cut.word):
         return _INSTEAD.get(cut.word, f"Remove the {cut_words(cut)}.")
     written = _written(cut)

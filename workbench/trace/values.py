@@ -292,13 +292,14 @@ def said(value: Value | None) -> str:
 
 
 def code(name: str) -> str:
-    """Return a name or code in backticks; words such as `the loss`, and text with backticks, stay as they are."""
-    return name if "`" in name or name.startswith(_ARTICLES) else f"`{name}`"
+    """Return a name or code in backticks, except where it has them, is words such as `the loss`, or a bare `call()`."""
+    is_plain = "`" in name or name.startswith(_ARTICLES) or (name.endswith("()") and name[:-2].isidentifier())
+    return name if is_plain else f"`{name}`"
 
 
 def begun(text: str) -> str:
-    """Return a text with a capital first letter, for the start of a sentence."""
-    return text[:1].upper() + text[1:]
+    """Return a text with a capital first letter, for the start of a sentence; a `call()` stays as it is written."""
+    return text if text.partition(" ")[0].endswith("()") else text[:1].upper() + text[1:]
 
 
 def series(words: Sequence[str]) -> str:
