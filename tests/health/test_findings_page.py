@@ -181,6 +181,26 @@ with workbench.record(torch) as trace:
         for p, average in zip(model.parameters(), averages):
             average.mul_(0.99).add_(p.detach(), alpha=0.01)
 """,
+    "change not used": """
+model = mlp()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+with workbench.record(torch) as trace:
+    for step in range(4):
+        EXAMPLE
+        loss.backward()
+        optimizer.step()
+""",
+    "target not detached": """
+model, after, reward = mlp(out=2), torch.randn(16, 4), torch.randn(16)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+with workbench.record(torch) as trace:
+    for step in range(4):
+        EXAMPLE
+        loss = F.mse_loss(model(x)[:, 0], target)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+""",
     "large update": f"model = nn.Linear(4, 1)\nEXAMPLE\n{TRAINED}",
     "loss grows": """
 w, x = torch.zeros(3, requires_grad=True), 3 * torch.randn(16, 3)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from .finding import Finding, asked, named, place, plural
+from .graph import RecordedNode
 from .measures import is_same
 from .registered import grouped
 from .training_run import TrainedParameter, TrainingRun
@@ -14,6 +15,9 @@ _WORDS = frozenset(
     ("target", "targ", "tgt", "teacher", "ema", "momentum", "frozen", "ref", "reference", "shadow", "old")
 )
 _PARTS = re.compile(r"[a-z]+|[A-Z][a-z]*")  # of a name: of `q_target`, `targetNet`
+_COMPARED = {"mse_loss", "smooth_l1_loss", "huber_loss", "sub"}  # a prediction and its target
+_BEST = {"max", "amax"}  # of the next state's values
+_STEPS_TO_TARGET = {"add", "mul", "view", "reshape", "squeeze", "unsqueeze"}
 _BACKWARDS = 2  # before it is asked
 
 _Pairs = dict[tuple[str, str], list[tuple[TrainedParameter, TrainedParameter]]]
@@ -46,6 +50,48 @@ def target_trained(run: TrainingRun) -> Iterator[Finding]:
             run.backwards[0].event,
             tuple([each.id for each in targets]),
         )
+
+
+def attached_target(run: TrainingRun) -> Iterator[Finding]:
+    """Find targets `r + gamma * max(Q(next))` with a graph to the same weights as the prediction."""
+    found: list[tuple[RecordedNode, list[TrainedParameter]]] = []
+    for node in run.nodes.values():
+        edges = [edge.target for edge in node.made.edges if edge.target in run.nodes]
+        if node.made.operation not in _COMPARED or len(edges) != 2 or node.inside or not node.started:
+            continue
+        for prediction, target in (edges, edges[::-1]):
+            best = _discounted(run, run.nodes[target or ""])
+            if best is not None and best.id not in run.reached([prediction or ""]):
+                both = {*run.reached([prediction or ""])} & {*run.reached([best.id])}
+                shared = [each for each in run.trained if each.id in both]
+                found += [(run.nodes[target or ""], shared)] if shared else []
+    if len(found) < _BACKWARDS:
+        return
+    target, shared = found[0]
+    yield Finding(
+        "target not detached",
+        False,
+        asked(
+            f"The target ({place(target.line)}) is a discounted maximum and has a graph: the loss also sends gradients "
+            f"through it to {named(shared)}, which the prediction comes from, in {plural(len(found), 'forward pass')}."
+        ),
+        "Compute the target under `with torch.no_grad():`, or `detach()` it.",
+        target.line,
+        target.event,
+        (target.id, *[each.id for each in shared]),
+    )
+
+
+def _discounted(run: TrainingRun, target: RecordedNode) -> RecordedNode | None:
+    """Return the maximum that a target adds to a constant after a product with constants, if it is such a target."""
+    node, seen = target, list[str]()
+    while node.made.operation not in _BEST:
+        before = [edge.target for edge in node.made.edges if edge.target is not None]
+        if node.made.operation not in _STEPS_TO_TARGET or len(before) != 1 or before[0] not in run.nodes:
+            return None
+        seen.append(node.made.operation)
+        node = run.nodes[before[0]]
+    return node if {"add", "mul"} <= {*seen} else None
 
 
 def _copies(run: TrainingRun) -> _Pairs:

@@ -6,9 +6,10 @@ from bisect import bisect
 from collections.abc import Iterator
 from itertools import groupby, pairwise
 
+from ..trace.records import GradChanged
 from ..trace.values import code
 from .finding import Finding, asked, listed, named, place, plural
-from .measures import distance
+from .measures import distance, is_zero
 from .training_run import TrainedParameter, TrainingRun, Update
 
 _STEPS = 3  # before a report that it is so in each
@@ -64,6 +65,47 @@ def _undone(run: TrainingRun, parameter: TrainedParameter) -> Iterator[tuple[Upd
         share = 1 - distance(step.before, last.after) / changed
         if share >= _BACK:
             yield step, last, share
+
+
+def changed_after_use(run: TrainingRun) -> Iterator[Finding]:
+    """Find gradients that are changed after an update has used them, and cleared before the next ones arrive."""
+    changes: dict[str, list[tuple[int, GradChanged]]] = {}
+    for at, event in enumerate(run.events):
+        if isinstance(event, GradChanged) and event.tensor in run.parameters:
+            changes.setdefault(event.tensor, []).append((at, event))
+    found: dict[object, list[tuple[TrainedParameter, list[tuple[int, GradChanged]]]]] = {}
+    for parameter in run.trained:
+        late = list(_late(parameter, changes.get(parameter.id, [])))
+        if len(late) >= _TWICE:
+            found.setdefault(late[0][1].source, []).append((parameter, late))
+    for group in found.values():
+        late = group[0][1]
+        at, event = late[0]
+        parameters = [parameter for parameter, _ in group]
+        yield Finding(
+            "change not used",
+            False,
+            asked(
+                f"{code(event.name)} ({place(event.source)}) changes the gradients of {named(parameters)} after an "
+                f"update has used them, and they are cleared before the next backward pass, in "
+                f"{plural(len(late), 'step')}."
+            ),
+            "Change or clip gradients between `loss.backward()` and `optimizer.step()`.",
+            event.source,
+            at,
+            tuple([each.id for each in parameters]),
+        )
+
+
+def _late(parameter: TrainedParameter, changes: list[tuple[int, GradChanged]]) -> Iterator[tuple[int, GradChanged]]:
+    """Return the changes of a gradient between the update that used it and what clears it."""
+    for (at, event), (cleared, after) in pairwise(changes):
+        before = [each for each in parameter.updates if each.event < at]
+        arrived = sum(each.event < cleared for each in parameter.gradients)
+        if not event.name or event.clears or event.grad is None or is_zero(event.grad) or not after.clears:
+            continue
+        if before and before[-1].arrived == arrived:
+            yield at, event
 
 
 def two_steps(run: TrainingRun) -> Iterator[Finding]:

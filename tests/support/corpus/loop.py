@@ -387,3 +387,61 @@ def step_before_a_backward(torch):
             makes.step()
 
     return run
+
+
+def clipped(torch, when):
+    """Training steps that clip their gradients before or after the backward pass."""
+    net, x, y = mlp(torch, 4, 8, 2), torch.randn(16, 4), torch.randn(16, 2)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+
+    def clip(now):
+        if now == when:
+            torch.nn.utils.clip_grad_norm_(net.parameters(), 0.01)
+
+    def run():
+        for _ in range(4):
+            loss = torch.nn.functional.mse_loss(net(x), y)
+            clip("before clearing")
+            optimizer.zero_grad()
+            clip("before backward")
+            loss.backward()
+            clip("before step")
+            optimizer.step()
+
+    return run
+
+
+fault("change not used", "in 3 steps", asks=True, at="clip_grad_norm_")(clipped, "before clearing")
+healthy()(clipped, "before step")
+
+
+def q_learning(torch, target_of):
+    """Q-learning, whose target has a graph, or is detached."""
+    net = mlp(torch, 4, 8, 2)
+    state, after, reward, action = torch.randn(8, 4), torch.randn(8, 4), torch.randn(8), torch.arange(8) % 2
+
+    def loss_of():
+        best = net(after).max(1).values
+        best = best.detach() if target_of == "detached" else best
+        target = reward + 0.9 * best
+        chosen = net(state).gather(1, action.unsqueeze(1)).squeeze(1)
+        if target_of == "squared by hand":
+            return (target - chosen).square().mean()
+        return torch.nn.functional.smooth_l1_loss(chosen, target)
+
+    return train(torch, net, lr=0.05, loss_of=loss_of)
+
+
+for kind in ("attached", "squared by hand"):
+    fault("target not detached", "in 4 forward passes", "net.0.weight", asks=True, at="target = ")(q_learning, kind)
+healthy()(q_learning, "detached")
+
+
+def consistent(torch):
+    """A model compared with its own maximum under noise: a consistency loss on purpose."""
+    net, x = mlp(torch, 4, 8, 2), torch.randn(8, 4)
+    losses = torch.nn.functional
+    return train(torch, net, loss_of=lambda: losses.mse_loss(net(x).max(1).values, net(x + 0.1).max(1).values))
+
+
+healthy("both sides of a consistency loss have a graph")(consistent)
