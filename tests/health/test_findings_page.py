@@ -69,31 +69,6 @@ model = nn.Sequential(encoder, head)
 {LOSS}"""
 
 PROGRAMS = {
-    "flag without effect": f"""
-backbone, head = mlp(out=4), nn.Linear(4, 1)
-EXAMPLE
-model = nn.Sequential(backbone, head)
-{OPTIMIZER}{TRAINED}""",
-    "second derivative lost": """
-class Cube(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x**3
-
-    EXAMPLE
-
-
-w = nn.Parameter(torch.randn(4, 1))
-optimizer = torch.optim.SGD([w], lr=0.001)
-with workbench.record(torch) as trace:
-    for step in range(4):
-        optimizer.zero_grad()
-        inputs = x.clone().requires_grad_()
-        (slope,) = torch.autograd.grad(Cube.apply(inputs @ w).sum(), inputs, create_graph=True)
-        slope.square().mean().backward()
-        optimizer.step()
-""",
     "no gradient": PARTS,
     "loss depends on no weight": f"""
 model = mlp()
