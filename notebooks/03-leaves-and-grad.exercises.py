@@ -21,7 +21,7 @@ exercise(
     misconceptions=[
         Misconception(
             ".grad of a non-leaf",
-            "backward needed the gradient of h on its way, and freed it afterwards: h is a result, and the program "
+            "backward needed the gradient of h on its way, and freed it afterward: h is a result, and the program "
             "didn't ask to keep its gradient.",
             ["number", "number", "None", "zero"],
         ),
@@ -67,7 +67,7 @@ exercise(
     misconceptions=[
         Misconception(
             "a result for a leaf",
-            "you asked for gradients first and multiplied afterwards: so the product has a history, and the leaf is a "
+            "you asked for gradients first and multiplied afterward: so the product has a history, and the leaf is a "
             "tensor without a name.",
             lambda numbers: torch.tensor(numbers, requires_grad=True) * 0.1,
         ),

@@ -97,7 +97,7 @@ exercise(
     misconceptions=[
         Misconception(
             "the goal learns, too",
-            "a gradient reaches the goal, so the goal would move towards the guess.",
+            "a gradient reaches the goal, so the goal would move toward the guess.",
             _moving,
         ),
         Misconception(
@@ -157,7 +157,7 @@ def _prediction_recorded(predict):
     return [out.requires_grad, len(kept)]
 
 
-def _afterwards(predict):
+def _afterward(predict):
     """Whether the weight still learns, and what a training step that uses the result brings to it."""
     out, w, _ = _predicted(predict)
     wanted = w.requires_grad
@@ -169,7 +169,7 @@ exercise(
     "predict-only",
     "Compute (w * x).sin() for later use, with nothing recorded and nothing saved.",
     solution=_predict,
-    probes={"the value": _prediction, "what is recorded": _prediction_recorded, "what comes after": _afterwards},
+    probes={"the value": _prediction, "what is recorded": _prediction_recorded, "what comes after": _afterward},
     misconceptions=[
         Misconception(
             "everything is recorded",

@@ -124,8 +124,8 @@ exercise(
 
 
 def _norm(x):
-    centred = x - x.mean(0)
-    return centred / (centred**2).mean(0).sqrt()
+    centered = x - x.mean(0)
+    return centered / (centered**2).mean(0).sqrt()
 
 
 def _by_parts(grad_output, x):
@@ -164,14 +164,14 @@ def _undivided(grad_output, x):
 def _six_samples(grad_output, x):
     std, normed, _ = _by_parts(grad_output, x)
     of_std = -(grad_output * normed / std).sum(0)
-    of_centred = grad_output / std + of_std * normed / 6
-    return of_centred - of_centred.sum(0) / 6
+    of_centered = grad_output / std + of_std * normed / 6
+    return of_centered - of_centered.sum(0) / 6
 
 
 def _six_in_std(grad_output, x):
     std, normed, _ = _by_parts(grad_output, x)
-    of_centred = (grad_output - normed * (grad_output * normed).sum(0) / 6) / std
-    return of_centred - of_centred.mean(0)
+    of_centered = (grad_output - normed * (grad_output * normed).sum(0) / 6) / std
+    return of_centered - of_centered.mean(0)
 
 
 def _std_of_a_sample(grad_output, x):

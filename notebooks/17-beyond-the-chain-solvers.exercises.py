@@ -253,7 +253,7 @@ exercise(
 
 
 def _integrated(end, grad_end, k, time, steps, to_y=-1.0, to_a=1.0, to_k=1.0, with_adjoint=True, with_h=True):
-    """The gradients of the first y and of k by Euler backwards in time, where each of the three goes its own way."""
+    """The gradients of the first y and of k by Euler backward in time, where each of the three goes its own way."""
     h = time / steps
     y, a, grad_k = end, grad_end, torch.zeros_like(k)
     for _ in range(steps):
@@ -317,7 +317,7 @@ exercise(
             _adjoint_with(to_y=0.0),
         ),
         Misconception(
-            "the path goes on forwards",
+            "the path goes on forward",
             "your y goes on after the end. backward needs the values that it had before.",
             _adjoint_with(to_y=1.0),
         ),

@@ -468,7 +468,7 @@ exercise(
     "An activation that writes into its input, with the backward of it.",
     solution=LeakyInPlace,
     probes={
-        "the numbers in x afterwards": lambda answer: _in_place(answer)[0],
+        "the numbers in x afterward": lambda answer: _in_place(answer)[0],
         "whether the result is x itself": lambda answer: _in_place(answer)[1],
         "the gradient by way of x": lambda answer: _in_place(answer)[2],
         "the gradient by way of the result": _gradient_of_the_result,

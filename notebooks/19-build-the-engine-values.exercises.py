@@ -162,7 +162,7 @@ exercise(
         Misconception(
             "gradients overwrite instead of add",
             "after a second gradient, nothing is left of the first one. Lesson 3 called backward twice: what was in "
-            ".grad afterwards?",
+            ".grad afterward?",
             _Replaced,
         ),
         Misconception(
@@ -740,7 +740,7 @@ exercise(
         ),
         Misconception(
             "the oldest first",
-            "the gradients are right, and the order is the other way round: what was computed last goes back first.",
+            "the gradients are right, and the order is the other way around: what was computed last goes back first.",
             _walk_with(lambda ready: min(ready, key=lambda each: each.number)),
         ),
         Misconception(

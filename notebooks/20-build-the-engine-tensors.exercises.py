@@ -66,7 +66,7 @@ def _own(function, name):
     return getattr(function, "__globals__", {}).get(name, _OWN[name])
 
 
-# 1. Broadcasting, backwards.
+# 1. Broadcasting, backward.
 
 
 def _dims(grad, shape):
@@ -284,7 +284,7 @@ exercise(
         "what forward is called with": lambda answer: _applied(answer, _what_forward_saw),
         "requires_grad": lambda answer: _applied(answer, lambda out, inputs, seen: bool(out.requires_grad)),
         "the node": lambda answer: _applied(answer, _which_node),
-        "the inputs afterwards": lambda answer: _applied(answer, _untouched),
+        "the inputs afterward": lambda answer: _applied(answer, _untouched),
         "the result": lambda answer: _applied(answer, lambda out, inputs, seen: out.data),
     },
     misconceptions=[

@@ -10,7 +10,7 @@ from workbench.classroom import Misconception, Unusable, exercise
 
 @contextmanager
 def _with(part, mine):
-    """Let the engine run on a part of the answer; afterwards it is as before."""
+    """Let the engine run on a part of the answer; afterward it is as before."""
     before = getattr(engine_3, part)
     setattr(engine_3, part, mine)
     try:
@@ -221,7 +221,7 @@ exercise(
             _WrongVersionNamed,
         ),
         Misconception(
-            "the wrong way round",
+            "the wrong way around",
             "your unpack raises if the tensor wasn't changed, and returns it if it was.",
             _Refused,
         ),

@@ -440,7 +440,7 @@ CLAIMS = [
         lambda: torch.ones(2).requires_grad_()._version == 0 and torch.ones(2).zero_()._version == 1,
     ),
     ("06", "If you write through `.data` or NumPy, the counter doesn't count the write", unseen_writes),
-    ("06", "backward refuses that operation afterwards", step_before_backward),
+    ("06", "backward then raises an error at that operation", step_before_backward),
     ("07", "the engine passes zeros there", zeros_for_an_output_without_slope),
     ("08", "returns a part of the second derivative", a_part_of_the_second_derivative),
     ("09", "forward mode computes `J @ tangent`, and backward computes `grad_output @ J`", the_order_of_the_factors),

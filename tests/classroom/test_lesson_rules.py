@@ -82,7 +82,9 @@ def test_a_lesson_says_what_it_needs_and_leads_to_the_lessons_beside_it(path: Pa
     title, _, header = cells[0].source.splitlines()[:3]
     assert title.startswith(f"# {int(path.stem[:2])} · ")
     before = f"**Before:** {link(NOTEBOOKS[place - 1])} · " if place else ""
-    assert header.startswith(f"{before}**You need:** ") and re.search(r"· \*\*Time:\*\* about \d\d minutes$", header)
+    assert header.startswith(f"{before}**You need:** ") and re.search(
+        r"· \*\*Time:\*\* about \d\d minutes( for sections \d to \d)?$", header
+    )
     assert all(int(number) < place for number in re.findall(r"lessons? (\d+)", header))
     assert [f"**Next:** {link(lesson)}" in cells[-1].source for lesson in NOTEBOOKS[place + 1 :][:1]] in ([], [True])
 
