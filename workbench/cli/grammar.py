@@ -38,13 +38,22 @@ KINDS = {
 }
 
 # The views that draw a single trace; importing `workbench.views` for each command line would take too long.
-VIEW_NAMES = ("graph", "flow", "saved", "memory", "versions", "function", "error", "health")
+VIEW_NAMES = {
+    "graph": "operations and gradients",
+    "flow": "gradient sizes",
+    "saved": "saved tensors",
+    "memory": "memory over time",
+    "versions": "in-place writes",
+    "function": "a Function, line by line",
+    "error": "where backward failed",
+    "health": "a run, step by step",
+}
 
 HELP = {
     "lab": Help(
         "open your copies of the lessons in JupyterLab (default command)",
-        "Open your own copies of the lessons in JupyterLab. Missing lessons are added. A new version of a lesson "
-        "replaces your copy only if you haven't changed that copy, so your changes are always kept.",
+        "Open your own copies of the lessons in JupyterLab. Missing lessons are added. Lessons you haven't edited are "
+        "updated to the latest version. A lesson you've edited is never overwritten.",
         {
             "workbench": "open the lessons (the same as workbench lab)",
             "workbench lab my-course --no-browser": "keep the copies in my-course/, and don't open a browser",
@@ -56,13 +65,13 @@ HELP = {
         "fails, the command stops. The notebooks themselves don't change.",
         {
             "workbench run lesson.ipynb --html lesson.html": "save one notebook as one page",
-            "workbench run week-1.ipynb week-2.ipynb --html pages": "save a page for each notebook in pages/",
+            "workbench run week-1.ipynb week-2.ipynb --html pages": "save one page per notebook, in the folder pages/",
         },
     ),
     "release": Help(
         "create student, solution, nbgrader or Otter versions of a lesson",
         "Create the versions of a lesson that you give to students or to a grading system. The lesson's exercise file "
-        "is copied too; only --solutions keeps the solutions.",
+        "(NAME.exercises.py, next to NAME.ipynb) is copied too; only --solutions keeps the solutions.",
         {
             "workbench release cube.ipynb --student handout": "write the copy for students to handout/",
             "workbench release lessons --nbgrader course": "turn all notebooks in lessons/ into nbgrader assignments",
@@ -71,8 +80,8 @@ HELP = {
     "grade": Help(
         "run submitted notebooks and report their points",
         "Run submitted notebooks and print one line per notebook: its points, and the exercises that are wrong or "
-        "missing. This runs the code that your students wrote, so use a sandbox: a container, or an account that can't "
-        "reach anything else.",
+        "missing. This runs the code that your students wrote, so run it in a sandbox: a container, or an account "
+        "without access to your files and network.",
         {
             "workbench grade submissions": "grade every notebook in submissions/ and its subfolders",
             "workbench grade submissions --lessons my-lessons -o points.csv": "use your own lessons, and write a table",
@@ -81,8 +90,8 @@ HELP = {
     "progress": Help(
         "run submitted notebooks and write a class report",
         "Run submitted notebooks and write a class report: each student's results, and the most common misconceptions. "
-        "This runs the code that your students wrote, so use a sandbox: a container, or an account that can't reach "
-        "anything else.",
+        "This runs the code that your students wrote, so run it in a sandbox: a container, or an account without "
+        "access to your files and network.",
         {
             "workbench progress submissions": "write submissions-progress.html",
             "workbench progress submissions -o monday.html": "choose the name of the report",
@@ -94,13 +103,13 @@ HELP = {
         "slide at each heading.",
         {
             "workbench present lesson.ipynb": "write lesson-slides.html",
-            "workbench present lesson.ipynb --handout lesson.pdf": "also write a version to print",
+            "workbench present lesson.ipynb --handout lesson.pdf": "also write a printable handout",
         },
     ),
     "book": Help(
         "build a static site of all lessons, with outputs",
-        "Run all lessons and build a static site from them: linked pages with every output, interactive pictures and a "
-        "search.",
+        "Run all lessons and build a static site from them: linked pages with every output, interactive pictures and "
+        "full-text search.",
         {"workbench book site": "build the site in site/, then open site/index.html"},
     ),
     "lite": Help(
@@ -254,7 +263,7 @@ def _add_lessons(made: dict[str, Parser]) -> None:
     )
     made["present"].add_argument("notebook", type=Path, metavar="NOTEBOOK", help="notebook to present (.ipynb)")
     made["present"].add_argument(
-        "--handout", type=Path, metavar="FILE", help="also write a version to print: FILE.html or FILE.pdf"
+        "--handout", type=Path, metavar="FILE", help="also write a printable handout; FILE ends in .html or .pdf"
     )
     made["book"].add_argument("folder", type=Path, metavar="DIR", help="folder for the site")
     lite = made["lite"]
@@ -273,7 +282,8 @@ def _add_lessons(made: dict[str, Parser]) -> None:
         "--graphviz",
         type=Path,
         metavar="FILE.tgz",
-        help="Graphviz for the browser, saved with `npm pack`; without it, the command downloads Graphviz with npm",
+        help="Graphviz for the browser, saved with `npm pack @viz-js/viz`; without it, the command "
+        "downloads that package",
     )
 
 
@@ -323,13 +333,13 @@ def _add_recordings(made: dict[str, Parser]) -> None:
     trace.add_argument(
         "--until-finding",
         action="store_true",
-        help="run until a problem is found, and keep only the last steps (how many: --steps)",
+        help="run until a problem is found, and keep only the last N steps (N from --steps)",
     )
     trace.add_argument(
         "--steps", type=steps_from(1), default=3, metavar="N", help="number of steps to record (default: 3)"
     )
     trace.add_argument(
-        "--from-step", type=steps_from(0), default=0, metavar="N", help="skip the first N steps (default: 0)"
+        "--from-step", type=steps_from(0), default=0, metavar="N", help="start recording after N steps (default: 0)"
     )
     for each, page, name in (
         (trace, "interactive page), .json (the recording", "SCRIPT.html"),
@@ -341,12 +351,15 @@ def _add_recordings(made: dict[str, Parser]) -> None:
             dest="output",
             type=Path,
             metavar="OUT",
-            help=f"output file; its suffix sets the format: .html ({page}), .svg, .png, .pdf and others "
-            f"(default: {name} in the current folder)",
+            help=f"output file; its suffix sets the format: .html ({page}), .svg, .png, .pdf, .gif, .mp4, .dot "
+            f"or .mmd (default: {name} in the current folder)",
         )
     for each in (trace, shown):
         each.add_argument(
-            "--view", type=view_name, metavar="NAME", help=f"what to draw: {', '.join(VIEW_NAMES)} (default: graph)"
+            "--view",
+            type=view_name,
+            metavar="NAME",
+            help=f"what to draw (default: graph): {', '.join(f'{view} ({what})' for view, what in VIEW_NAMES.items())}",
         )
     trace.add_argument(
         "-m", dest="module", nargs=argparse.REMAINDER, metavar="MODULE", help="run a module, as `python -m` does"
