@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import corpus
 import pytest
-from corpus import Entry, chosen
+from corpus import Entry, chosen, each_engine, engine_named
 from functions import function, nothing
 
 import workbench
@@ -145,3 +146,36 @@ def test_a_finding_says_the_line_the_meaning_and_the_cure_of_an_error(
     (finding,) = trace.findings()
     assert finding.certain and finding.line is not None
     assert [each for each in says.split("; ") if each not in str(finding)] == []
+
+
+def _ends(x: Any, again: bool) -> Any:
+    return x.sin() if again else x.sin().exp()
+
+
+def _slices(x: Any, again: bool) -> Any:
+    return x[: 2 if again else 4].sin().exp()
+
+
+@each_engine
+@pytest.mark.parametrize(("differs", "facts"), [(_ends, ["was saved", "saved 2"]), (_slices, ["(2, 4)", "(4, 4)"])])
+def test_a_finding_says_where_a_checkpointed_function_differed(engine: str, differs: Any, facts: list[str]) -> None:
+    torch = engine_named(engine)
+    x, runs = torch.randn(4, 4, requires_grad=True), []
+    checkpoint = importlib.import_module(f"{engine}.utils.checkpoint").checkpoint
+
+    def block(x: Any) -> Any:
+        runs.append(x)
+        return differs(x, len(runs) > 1)
+
+    traces: list[workbench.Trace] = []
+
+    def fails() -> None:
+        with workbench.record(*[torch] * (engine == "torch")) as trace:
+            traces.append(trace)
+            checkpoint(block, x, use_reentrant=False).sum().backward()
+
+    with pytest.raises(RuntimeError, match=r"torch\.utils\.checkpoint"):
+        fails()
+    (finding,) = traces[0].findings()
+    assert finding.rule == "stopped" and "`block` did something different" in finding.sentence
+    assert all(fact in finding.sentence for fact in facts) and "train()" in str(finding)

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..trace.advice import NO_HISTORY
-from ..trace.advised import CALLED, plain_advice
+from ..trace.advised import CALLED, known_error, plain_advice
+from ..trace.checkpoints import difference
 from ..trace.cuts import cut_said, instead
 from ..trace.facts import Cut, Saved, SourceLine, TensorSeen
 from ..trace.records import Failed, TensorWritten
@@ -60,6 +61,12 @@ def refused_besides(run: RecordedBackwards, failed: Failed) -> Refusal | None:
     if failed.called is not None and failed.called.is_outside:
         known, name = CALLED[failed.called.kind], failed.called.name
         return Refusal(begun(known.means.replace("{called}", name)), known.do.replace("{called}", name), failed.source)
+    advice = known_error(failed.message)
+    if advice is not None and "{differs}" in advice.means:
+        name = failed.called.name if failed.called is not None else ""
+        by = code(name) if name not in ("", "lambda") else "a checkpointed function"
+        means = advice.means.replace("{called}", by).replace("{differs}", difference(run.events, failed))
+        return Refusal(begun(means), advice.do.replace("{called}", by), None)
     if failed.called is not None or any(words in failed.message for words in (*_NO_GRAPH, _TWICE, _WRITTEN)):
         return None
     seen = run.tensors.get(failed.about[0]) if failed.about else None

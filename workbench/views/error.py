@@ -22,6 +22,7 @@ from ..scene.storyboard import Storyboard
 from ..trace.advice import NO_HISTORY
 from ..trace.advised import advice_for, counts_of, hook_refused
 from ..trace.call_records import MethodCalled
+from ..trace.checkpoints import difference
 from ..trace.facts import Called, Phase, SourceLine
 from ..trace.frame import Frame
 from ..trace.probable_cuts import ProbableCut
@@ -30,7 +31,6 @@ from ..trace.schema import Record
 from ..trace.source import source
 from ..trace.timeline import Timeline
 from ..trace.values import begun, code
-from .checkpoint_told import difference
 from .graph import Graph
 from .node_status import BESIDE
 from .player_steps import cursor_at

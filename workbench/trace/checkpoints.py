@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..trace.facts import SourceLine
-from ..trace.records import BackwardStarted, Failed, NodeCreated
-from ..trace.schema import Record
+from .facts import SourceLine
+from .records import BackwardStarted, Failed, NodeCreated
+from .schema import Record
 
 _SAVED = re.compile(r"during forward: (\d+)\nNumber of tensors saved during recomputation: (\d+)")
 _SHAPES = re.compile(r"saved metadata: (.*)\nrecomputed metadata: (.*)")
