@@ -150,8 +150,22 @@ class Conv2d(_Straight):
     """Convolve images with a kernel per output channel, and add a bias.
 
     The input is (batch, in_channels, height, width), or one image without the batch; the output has `out_channels`
-    instead. The weight is (out_channels, in_channels / groups, kernel height, kernel width). The arguments are those of
-    Conv1d; each size may also be a pair (height, width). PyTorch: torch.nn.Conv2d.
+    instead. The weight is (out_channels, in_channels / groups, kernel height, kernel width).
+    Each of the sizes below is a pair (height, width), or one number for all. PyTorch: torch.nn.Conv2d.
+
+    Args:
+        in_channels: The number of input channels.
+        out_channels: The number of output channels.
+        kernel_size: The size of the kernels.
+        stride: The distance between two places of a kernel.
+        padding: How many elements to add on both sides of each dimension, or "same" to keep the size, or "valid" for
+            none.
+        dilation: The distance between two elements that a kernel covers.
+        groups: Divide the channels into this many groups; an output channel reads only the input channels of its
+            group.
+        bias: Add a learned number per output channel.
+        padding_mode: What to add: "zeros", "reflect" (a mirror image), "replicate" (the outermost element) or
+            "circular" (the elements of the opposite side).
     """
 
     _dims = 2
@@ -165,8 +179,22 @@ class Conv3d(_Straight):
     """Convolve volumes with a kernel per output channel, and add a bias.
 
     The input is (batch, in_channels, depth, height, width), or one volume without the batch. The weight is
-    (out_channels, in_channels / groups, and the kernel's three sizes). The arguments are those of Conv1d; each size may
-    also be a triple. PyTorch: torch.nn.Conv3d.
+    (out_channels, in_channels / groups, and the kernel's three sizes).
+    Each of the sizes below is a triple (depth, height, width), or one number for all. PyTorch: torch.nn.Conv3d.
+
+    Args:
+        in_channels: The number of input channels.
+        out_channels: The number of output channels.
+        kernel_size: The size of the kernels.
+        stride: The distance between two places of a kernel.
+        padding: How many elements to add on both sides of each dimension, or "same" to keep the size, or "valid" for
+            none.
+        dilation: The distance between two elements that a kernel covers.
+        groups: Divide the channels into this many groups; an output channel reads only the input channels of its
+            group.
+        bias: Add a learned number per output channel.
+        padding_mode: What to add: "zeros", "reflect" (a mirror image), "replicate" (the outermost element) or
+            "circular" (the elements of the opposite side).
     """
 
     _dims = 3
@@ -260,8 +288,23 @@ class ConvTranspose2d(_ConvTransposeNd):
     """Add a scaled copy of the kernel to the output for each input element; overlapping copies are summed.
 
     The input is (batch, in_channels, height, width), or one image without the batch. The weight is (in_channels,
-    out_channels / groups, kernel height, kernel width). The arguments are those of ConvTranspose1d; each size may also
-    be a pair (height, width). PyTorch: torch.nn.ConvTranspose2d.
+    out_channels / groups, kernel height, kernel width).
+    Each of the sizes below is a pair (height, width), or one number for all. PyTorch:
+    torch.nn.ConvTranspose2d.
+
+    Args:
+        in_channels: The number of input channels.
+        out_channels: The number of output channels.
+        kernel_size: The size of the kernels.
+        stride: The distance between the copies of two neighboring elements.
+        padding: How many elements to cut off on both sides of each dimension of the output.
+        output_padding: How many elements to add at the end of each dimension of the output: with a stride, several
+            sizes are possible.
+        groups: Divide the channels into this many groups; an output channel reads only the input channels of its
+            group.
+        bias: Add a learned number per output channel.
+        dilation: The distance between two elements of a kernel in the output.
+        padding_mode: Only "zeros".
     """
 
     _dims = 2
@@ -271,8 +314,23 @@ class ConvTranspose3d(_ConvTransposeNd):
     """Add a scaled copy of the kernel to the output for each input element; overlapping copies are summed.
 
     The input is (batch, in_channels, depth, height, width), or one volume without the batch. The weight is
-    (in_channels, out_channels / groups, and the kernel's three sizes). The arguments are those of ConvTranspose1d; each
-    size may also be a triple. PyTorch: torch.nn.ConvTranspose3d.
+    (in_channels, out_channels / groups, and the kernel's three sizes).
+    Each of the sizes below is a triple (depth, height, width), or one number for all. PyTorch:
+    torch.nn.ConvTranspose3d.
+
+    Args:
+        in_channels: The number of input channels.
+        out_channels: The number of output channels.
+        kernel_size: The size of the kernels.
+        stride: The distance between the copies of two neighboring elements.
+        padding: How many elements to cut off on both sides of each dimension of the output.
+        output_padding: How many elements to add at the end of each dimension of the output: with a stride, several
+            sizes are possible.
+        groups: Divide the channels into this many groups; an output channel reads only the input channels of its
+            group.
+        bias: Add a learned number per output channel.
+        dilation: The distance between two elements of a kernel in the output.
+        padding_mode: Only "zeros".
     """
 
     _dims = 3

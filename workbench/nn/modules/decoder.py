@@ -25,8 +25,18 @@ class TransformerDecoderLayer(AttentionLayer):
     """Apply self-attention, then attention to the encoder's `memory`, then two linear layers with an activation.
 
     Each of the three parts is added to its input and the sum is normalized: `x = norm(x + part(x))`. With `norm_first`
-    it is `x = x + part(norm(x))`. The arguments are those of TransformerEncoderLayer. PyTorch:
-    torch.nn.TransformerDecoderLayer; see Vaswani et al. (2017).
+    it is `x = x + part(norm(x))`. PyTorch: torch.nn.TransformerDecoderLayer; see Vaswani et al. (2017).
+
+    Args:
+        d_model: The number of features of each element.
+        nhead: The number of attention heads; it divides `d_model`.
+        dim_feedforward: The number of features between the two linear layers.
+        dropout: The probability that a feature is set to zero in training mode.
+        activation: The function between the linear layers, or its name: "relu" or "gelu".
+        layer_norm_eps: Added to the variance in the normalizations.
+        batch_first: Sequences are (batch, length, d_model), otherwise (length, batch, d_model).
+        norm_first: Normalize the input of each part instead of the sum.
+        bias: Give the linear layers and the normalizations biases.
     """
 
     attends_to_memory = True

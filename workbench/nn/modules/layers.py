@@ -141,8 +141,16 @@ class MaxPool1d(_MaxPoolNd):
 class MaxPool2d(_MaxPoolNd):
     """Compute the maximum of each window of an image, in each channel.
 
-    The input is (batch, channels, height, width), or one image without the batch. The arguments are those of MaxPool1d;
-    each may also be a pair (height, width). PyTorch: torch.nn.MaxPool2d.
+    The input is (batch, channels, height, width), or one image without the batch. Each of the sizes below is a pair
+    (height, width), or one number for both. PyTorch: torch.nn.MaxPool2d.
+
+    Args:
+        kernel_size: The size of a window.
+        stride: The distance between two windows; None for `kernel_size`.
+        padding: How many elements of minus infinity to add on both sides of each dimension.
+        dilation: The distance between two elements of a window.
+        return_indices: Also return where in the input each maximum is.
+        ceil_mode: Also use a last window that only partly covers the input.
     """
 
     def forward(self, input: Tensor) -> Any:
@@ -176,9 +184,16 @@ class _AvgPoolNd(Module):
 class AvgPool2d(_AvgPoolNd):
     """Compute the mean of each window of an image, in each channel.
 
-    The input is (batch, channels, height, width), or one image without the batch. The arguments are those of AvgPool1d;
-    each size may also be a pair (height, width). `divisor_override` divides each sum by this number instead of the
-    number of elements. PyTorch: torch.nn.AvgPool2d.
+    The input is (batch, channels, height, width), or one image without the batch. Each of the sizes below is
+    a pair (height, width), or one number for all. PyTorch: torch.nn.AvgPool2d.
+
+    Args:
+        kernel_size: The size of a window.
+        stride: The distance between two windows; None for `kernel_size`.
+        padding: How many zeros to add on both sides of each dimension.
+        ceil_mode: Also use a last window that only partly covers the input.
+        count_include_pad: Count the added zeros as elements of a window.
+        divisor_override: Divide each sum by this number instead of the number of elements.
     """
 
     def forward(self, input: Tensor) -> Tensor:

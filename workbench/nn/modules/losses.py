@@ -63,8 +63,15 @@ class HingeEmbeddingLoss(_MarginLoss):
 class TripletMarginLoss(_Loss):
     """Compute `max(distance(anchor, positive) - distance(anchor, negative) + margin, 0)`, averaged over the triplets.
 
-    The inputs are (batch, features), or vectors. The arguments are those of `functional.triplet_margin_loss`. PyTorch:
-    torch.nn.TripletMarginLoss.
+    The inputs are (batch, features), or vectors. PyTorch: torch.nn.TripletMarginLoss.
+
+    Args:
+        margin: By how much the negatives should be farther away than the positives.
+        p: The p of the norm that measures distances.
+        eps: Added to differences before the norm.
+        swap: Use the distance between positive and negative instead of anchor and negative, if it is smaller.
+        size_average, reduce: Deprecated; use `reduction`.
+        reduction: "mean", "sum", or "none" for a loss per triplet.
     """
 
     def __init__(
@@ -92,8 +99,14 @@ class PoissonNLLLoss(_Loss):
     """Compute minus the log-probability of counts in a Poisson distribution, up to terms without the input.
 
     The input is the logarithm of the mean: the loss is `exp(input) - target * input`. With `log_input=False` the input
-    is the mean itself: `input - target * log(input + eps)`. The arguments are those of `functional.poisson_nll_loss`.
-    PyTorch: torch.nn.PoissonNLLLoss.
+    is the mean itself: `input - target * log(input + eps)`. PyTorch: torch.nn.PoissonNLLLoss.
+
+    Args:
+        log_input: The input is the logarithm of the mean.
+        full: Add Stirling's approximation of `log(target!)`, which doesn't depend on the input.
+        size_average, reduce: Deprecated; use `reduction`.
+        eps: Added to the mean before its logarithm, with `log_input=False`.
+        reduction: "mean", "sum", or "none" for a loss per element.
     """
 
     def __init__(
@@ -117,8 +130,13 @@ class PoissonNLLLoss(_Loss):
 class GaussianNLLLoss(_Loss):
     """Compute minus the log-density of the target in a normal distribution with mean `input` and variance `var`.
 
-    The loss is `(log(var) + (input - target)**2 / var) / 2`; a smaller variance than `eps` counts as `eps`. The
-    arguments are those of `functional.gaussian_nll_loss`. PyTorch: torch.nn.GaussianNLLLoss.
+    The loss is `(log(var) + (input - target)**2 / var) / 2`; a smaller variance than `eps` counts as `eps`.
+    PyTorch: torch.nn.GaussianNLLLoss.
+
+    Args:
+        full: Add the constant `log(2 * pi) / 2`.
+        eps: The smallest variance; a smaller one counts as `eps`, which the gradient doesn't take into account.
+        reduction: "mean", "sum", or "none" for a loss per element.
     """
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:

@@ -109,7 +109,10 @@ class CircularPad2d(_CircularPadNd):
 
 
 class CircularPad3d(_CircularPadNd):
-    """Pad volumes with the elements of the opposite side. `padding` is as for ConstantPad3d."""
+    """Pad volumes with the elements of the opposite side.
+
+    `padding` is (left, right, top, bottom, front, back), or one number for all sides.
+    """
 
     _dims = 3
 
@@ -145,6 +148,9 @@ class ReplicationPad2d(_Pad):
 
 
 class ReplicationPad3d(_Pad):
-    """Pad volumes by repeating the outermost elements. `padding` is as for ConstantPad3d."""
+    """Pad volumes by repeating the outermost elements.
+
+    `padding` is (left, right, top, bottom, front, back), or one number for all sides.
+    """
 
     _dims, _mode = 3, "replicate"

@@ -52,8 +52,16 @@ class AvgPool1d(Module):
 class AvgPool3d(_AvgPoolNd):
     """Compute the mean of each window of a volume, in each channel.
 
-    The input is (batch, channels, depth, height, width), or one volume without the batch. The arguments are those of
-    AvgPool2d; each size may also be a triple. PyTorch: torch.nn.AvgPool3d.
+    The input is (batch, channels, depth, height, width), or one volume without the batch. Each of the sizes below is
+    a triple (depth, height, width), or one number for all. PyTorch: torch.nn.AvgPool3d.
+
+    Args:
+        kernel_size: The size of a window.
+        stride: The distance between two windows; None for `kernel_size`.
+        padding: How many zeros to add on both sides of each dimension.
+        ceil_mode: Also use a last window that only partly covers the input.
+        count_include_pad: Count the added zeros as elements of a window.
+        divisor_override: Divide each sum by this number instead of the number of elements.
     """
 
     def forward(self, input: Tensor) -> Tensor:

@@ -403,7 +403,12 @@ class RNNCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """Compute one step of an LSTM; LSTM has the formulas."""
+    """Compute one step of an LSTM.
+
+    The gates `i`, `f` and `o` are `sigmoid(W_i @ x + b_i + W_h @ h + b_h)`, each with its own weights. The candidate
+    `g` is computed in the same way with tanh. The new cell is `c = f * c + i * g`, the new state is `h = o * tanh(c)`.
+    PyTorch: torch.nn.LSTMCell.
+    """
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Dtype | None = None
@@ -416,7 +421,11 @@ class LSTMCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """Compute one step of a GRU; GRU has the formulas."""
+    """Compute one step of a GRU.
+
+    The gates `r` and `z` are `sigmoid(W_i @ x + b_i + W_h @ h + b_h)`, each with its own weights. The new state is
+    `h = (1 - z) * n + z * h`, where `n = tanh(W_in @ x + b_in + r * (W_hn @ h + b_hn))`. PyTorch: torch.nn.GRUCell.
+    """
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Dtype | None = None
