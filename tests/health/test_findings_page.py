@@ -379,6 +379,25 @@ class Square(torch.autograd.Function):
 body, head = nn.Linear(4, 8), nn.Linear(8, 1)
 model = nn.Sequential(body, head)
 {LOSS.replace("EXAMPLE", "loss = F.mse_loss(head(Square.apply(body(x))), y)").replace("lr=0.1", "lr=0.01")}""",
+    "second derivative lost": """
+class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    EXAMPLE
+
+x = torch.randn(4, requires_grad=True)
+with workbench.record(torch) as trace:
+    (grad,) = torch.autograd.grad((Cube.apply(x) * x).sum(), x, create_graph=True)
+    grad.square().sum().backward()
+""",
+    "flag without effect": f"""
+backbone, head = nn.Linear(4, 4), nn.Linear(4, 1)
+model = nn.Sequential(backbone, head)
+EXAMPLE
+{LOSS.replace("EXAMPLE", "loss = F.mse_loss(model(x), y)")}""",
     "saved memory written": """
 x = torch.randn(4, requires_grad=True)
 with workbench.record(torch) as trace:
