@@ -41,7 +41,7 @@ exercise(
         ),
         Misconception(
             "what comes later is frozen, too",
-            "the last layer is nearest to the loss. Its gradient doesn't pass through the frozen weight.",
+            "the last layer is closest to the loss. Its gradient doesn't pass through the frozen weight.",
             ["w1"],
         ),
         Misconception(
@@ -51,7 +51,7 @@ exercise(
         ),
         Misconception(
             "one frozen weight freezes the model",
-            "only that leaf said that it wants no gradient. What is asked of the others?",
+            "only that leaf was frozen. Do the others still require a gradient?",
             [],
         ),
         Misconception(

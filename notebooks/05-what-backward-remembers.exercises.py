@@ -118,7 +118,7 @@ exercise(
         ),
         Misconception(
             "backward twice over one graph",
-            "when the second backward runs, what was saved is freed already. Where in the loop is the graph made?",
+            "when the second backward runs, the saved tensors are gone already. Where in the loop is the graph made?",
             _train_once,
         ),
         Misconception(

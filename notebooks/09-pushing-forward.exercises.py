@@ -43,7 +43,7 @@ exercise(
         ),
         Misconception(
             "one for each number of the table",
-            "one push tells about all outputs at once, one walk back about all inputs at once.",
+            "one push covers all outputs at once, one walk back covers all inputs at once.",
             [300, 300],
         ),
     ],

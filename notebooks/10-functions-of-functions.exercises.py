@@ -151,7 +151,9 @@ exercise(
             lambda f, x, v: grad(f)(x) * v,
         ),
         Misconception(
-            "the whole Hessian", "the table is there; v has no part in it yet.", lambda f, x, v: jacrev(grad(f))(x)
+            "the whole Hessian",
+            "the table is there, but your answer doesn't use v yet.",
+            lambda f, x, v: jacrev(grad(f))(x),
         ),
         Misconception(
             "both results of a push",

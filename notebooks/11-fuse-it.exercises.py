@@ -151,7 +151,7 @@ exercise(
     misconceptions=[
         Misconception(
             "the probability alone",
-            "the right answer takes no part in your gradient. Where the answer is yes, a larger score must make "
+            "your gradient doesn't use the right answer. Where the answer is yes, a larger score must make "
             "the loss smaller.",
             ProbabilityAlone,
         ),
@@ -167,7 +167,7 @@ exercise(
         ),
         Misconception(
             "the local slope without the chain",
-            "what arrives as grad_output takes no part in what you return.",
+            "your answer doesn't use grad_output, the gradient that arrives.",
             YesOrNoWithoutChain,
         ),
         Misconception(

@@ -127,7 +127,7 @@ exercise(
         ),
         Misconception(
             "losses that are tensors",
-            "the training is right, but each tensor in your list has a history: with it a whole graph stays in memory.",
+            "your training loop is right. But each tensor in your list has a history, which keeps a whole graph in memory.",
             _graphs_kept,
         ),
     ],
@@ -282,7 +282,7 @@ exercise(
         ),
         Misconception(
             "the local slope without the chain",
-            "what arrives as grad_output takes no part in what you return.",
+            "your answer doesn't use grad_output, the gradient that arrives.",
             _LeakyWithoutChain,
         ),
         Misconception(

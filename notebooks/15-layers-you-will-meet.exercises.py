@@ -149,7 +149,7 @@ exercise(
         ),
         Misconception(
             "the local slope without the chain",
-            "what arrives as grad_output takes no part in what you return.",
+            "your answer doesn't use grad_output, the gradient that arrives.",
             _MaskWithoutChain,
         ),
     ],
@@ -275,7 +275,7 @@ exercise(
         ),
         Misconception(
             "softmax is skipped",
-            "that's the gradient of the weights. The way from a weight to its score goes through softmax.",
+            "that's the gradient of the weights. The path from a weight to its score goes through softmax.",
             _without_softmax,
         ),
         Misconception(

@@ -136,7 +136,7 @@ exercise(
     misconceptions=[
         Misconception(
             "rolled forward once more",
-            "you move in the same direction as forward. The way back leads to where a cell came from.",
+            "you move in the same direction as forward. Backward sends a gradient to where the cell came from.",
             lambda grad_output, x: torch.roll(grad_output, 2, 0),
         ),
         Misconception(
@@ -157,7 +157,7 @@ exercise(
         ),
         Misconception(
             "flipped instead of rolled",
-            "the neighbours of a cell are the same after forward. After yours they have changed sides.",
+            "the neighbors of a cell are the same after forward. After yours they have changed sides.",
             lambda grad_output, x: grad_output.flip(0),
         ),
     ],
@@ -186,7 +186,7 @@ exercise(
         ),
         Misconception(
             "turned and flipped",
-            "a turn by a quarter is something else: here a cell on the diagonal stays where it is.",
+            "a quarter turn is something else: here a cell on the diagonal stays where it is.",
             lambda grad_output, x: grad_output.T.flip(0),
             (lambda grad_output, x: grad_output.T.flip(1),),
         ),
@@ -542,7 +542,7 @@ exercise(
         ),
         Misconception(
             "not turned back",
-            "the sums may be right, but they stand in the reverse order: compare the first with the last.",
+            "the sums may be right, but they're in reverse order: compare the first with the last.",
             lambda grad_output, x: grad_output.flip(0).cumsum(0),
         ),
         Misconception(
@@ -760,7 +760,7 @@ exercise(
         ),
         Misconception(
             "the local slope without the chain",
-            "what arrives as grad_output takes no part in what you return.",
+            "your answer doesn't use grad_output, the gradient that arrives.",
             lambda grad_output, x: _without_each(x),
         ),
         Misconception(
@@ -916,7 +916,7 @@ exercise(
         ),
         Misconception(
             "the local slope without the chain",
-            "what arrives as grad_output takes no part in what you return.",
+            "your answer doesn't use grad_output, the gradient that arrives.",
             lambda grad_output, x: 2 * (x - x.mean(0)) / len(x),
         ),
     ],

@@ -98,7 +98,7 @@ exercise(
         ),
         Misconception(
             "the local slope without the chain",
-            "what arrives as grad_output takes no part in what you return.",
+            "your answer doesn't use grad_output, the gradient that arrives.",
             _WithoutChain,
         ),
         Misconception(

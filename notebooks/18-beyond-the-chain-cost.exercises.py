@@ -220,7 +220,7 @@ exercise(
         ),
         Misconception(
             "the fraction is turned over",
-            "you go further where the curvature is large. There the slope reaches 0 sooner.",
+            "you go farther where the curvature is large. There the slope reaches 0 sooner.",
             _turned_over,
         ),
         Misconception(
@@ -237,7 +237,7 @@ exercise(
         ),
         Misconception(
             "not the new point",
-            "your line is right, but the question asks for the place on it.",
+            "your line is right, but the question asks for the point on it.",
             _only_the_step,
             (_only_the_rate,),
         ),
@@ -249,7 +249,7 @@ exercise(
         ),
         Misconception(
             "the curvature takes no part",
-            "you always take the same rate. How far the lowest place is depends on how fast the slope changes.",
+            "you always take the same rate. How far the lowest point is depends on how fast the slope changes.",
             _rate_of_one,
         ),
     ],
@@ -477,7 +477,7 @@ exercise(
     misconceptions=[
         Misconception(
             "the engine is not told of the write",
-            "x has new numbers, and its graph is the old one: who goes on with x gets a wrong gradient.",
+            "x has new numbers, and its graph is the old one: whatever uses x next gets a wrong gradient.",
             _NotMarked,
         ),
         Misconception(
@@ -497,7 +497,7 @@ exercise(
         ),
         Misconception(
             "the local slope without the chain",
-            "what arrives as grad_output takes no part in what you return.",
+            "your answer doesn't use grad_output, the gradient that arrives.",
             _LocalSlope,
         ),
         Misconception(

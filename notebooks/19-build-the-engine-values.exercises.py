@@ -208,8 +208,8 @@ exercise(
             _NothingReturned,
         ),
         Misconception(
-            "a leaf hands on",
-            "the gradient is right. But this node has no edge, so there is nothing to hand on.",
+            "a leaf passes on",
+            "the gradient is right. But this node has no edge, so it has nowhere to pass a gradient.",
             _HandedOn,
         ),
     ],
@@ -335,7 +335,7 @@ exercise(
             _made_with(lambda operands: [each.edge() for each in operands]),
         ),
         Misconception(
-            "each node stands in the list once",
+            "each node is in the list once",
             "in w * w both operands are w, and run returns two gradients. Each needs a place in the list.",
             _made_with(lambda operands: list(dict.fromkeys(_edges(operands)))),
         ),
@@ -345,7 +345,7 @@ exercise(
             _made_with(_edges, requires_grad=False),
         ),
         Misconception(
-            "a node without a way on",
+            "a node without edges",
             "your node doesn't say where the gradients of the operands go.",
             _made_with(lambda operands: []),
         ),
@@ -542,7 +542,7 @@ exercise(
         ),
         Misconception(
             "only the next nodes are counted",
-            "you looked at what comes right after the first node. The nodes after these hand gradients on too.",
+            "you looked at what comes right after the first node. The nodes after these pass gradients on too.",
             _direct,
             (_with_start(_direct),),
         ),
@@ -723,7 +723,7 @@ exercise(
         ),
         Misconception(
             "what waits is cleared too early",
-            "what one node hands on adds, but what another node had handed on before is gone. It has to wait until "
+            "what one node passes on adds up, but what another node passed on before is gone. It has to wait until "
             "the node has run.",
             _cleared,
         ),
@@ -745,7 +745,7 @@ exercise(
         ),
         Misconception(
             "every node gets the first gradient",
-            "each of your nodes runs with the gradient that the walk began with, whatever was handed to it.",
+            "each of your nodes runs with the gradient that the walk began with, whatever it received.",
             _walk_with(given=lambda first, own: first),
         ),
     ],

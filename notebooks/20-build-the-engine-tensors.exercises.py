@@ -504,7 +504,7 @@ exercise(
         ),
         Misconception(
             "kept as an attribute of ctx",
-            "the gradients are right. But the engine knows only what save_for_backward got. In the next session it "
+            "the gradients are right. But the engine knows only what save_for_backward got. In the next lesson it "
             "will check and free that, and nothing else.",
             _MmAttributes,
         ),

@@ -530,7 +530,7 @@ exercise(
     },
     misconceptions=[
         Misconception(
-            "the gradient of the part is handed on",
+            "the gradient of the part is passed on",
             "a gradient has the shape of its tensor. Yours has the shape of the part.",
             _first(lambda ctx, grad: (grad, None)),
         ),
@@ -756,8 +756,8 @@ exercise(
             _slices(_part_always_zero),
         ),
         Misconception(
-            "a gradient of somebody else is written over",
-            "the gradient that you are given may be held by others: in base + c both get the same tensor.",
+            "another node's gradient is written over",
+            "other nodes may still use the gradient that you are given: in base + c both get the same tensor.",
             _slices(_written_into_what_came),
         ),
         Misconception(

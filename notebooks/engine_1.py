@@ -1,4 +1,4 @@
-"""The engine after session 1: single numbers, the graph that made them, and a backward in the right order."""
+"""The engine after lesson 19: single numbers, the graph that made them, and a backward in the right order."""
 
 import math
 from itertools import count

@@ -1,4 +1,4 @@
-"""The engine after session 2: tensors over NumPy arrays, and Functions with a `ctx`."""
+"""The engine after lesson 20: tensors over NumPy arrays, and Functions with a `ctx`."""
 
 from itertools import count
 from math import inf, prod

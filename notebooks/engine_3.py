@@ -1,4 +1,4 @@
-"""The engine after session 3: saved tensors with their versions, writing in place, and views of one memory."""
+"""The engine after lesson 21: saved tensors with their versions, writing in place, and views of one memory."""
 
 from itertools import count
 from math import inf, prod

@@ -1,4 +1,4 @@
-"""The engine after session 4: forward mode, derivatives of derivatives, and events to listen to."""
+"""The engine after lesson 22: forward mode, derivatives of derivatives, and events to listen to."""
 
 from itertools import count
 from math import inf, prod
