@@ -97,6 +97,7 @@ def test_writes_and_cleared_gradients_of_what_no_later_forward_uses_are_kept() -
     assert (value.values, grad.values) == ((56.0, 56.0), (10.0, 10.0))
 
 
+@pytest.mark.scheduled  # what else the process holds at the moment counts, too
 def test_the_memory_of_a_long_training_is_bounded() -> None:
     sizes = []
     model, optimizer = model_of(torch)

@@ -43,4 +43,4 @@ def test_an_error_in_a_timed_cell_is_explained_at_its_line():
     cell = "%%time\nw = torch.ones(2, requires_grad=True)\nloss = (w * 2).detach().sum()\nloss.backward()\n"
     outcome = shell.run_cell(cell, store_history=True)
     told = " ".join(str(torch.explain(outcome.error_in_exec)).split())
-    assert "(cell, line 3: loss = (w * 2).detach().sum()) cut it off?" in told
+    assert "(cell, line 3: `loss = (w * 2).detach().sum()`) cut it off?" in told

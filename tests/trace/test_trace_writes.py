@@ -95,8 +95,8 @@ def test_what_a_write_keeps_of_itself_is_what_it_wrote(name):
     (arrow,) = storyboard(trace, "versions").scene.arrows.values()
     assert storyboard(trace, "versions").scene.boxes[arrow.source].title == "write 2"
     said = " ".join(str(error.explain()).split())
-    assert f"{node.made.name} saved y at version 1 (test_trace_writes.py, line " in said
-    assert "add_ wrote into y: version 2 (test_trace_writes.py, line " in said
+    assert f"{node.made.name} saved `y` at version 1 (test_trace_writes.py, line " in said
+    assert "`add_` wrote into `y`: version 2 (test_trace_writes.py, line " in said
     assert "saved result (y) (out of date)" in said
     in_time, error = heard(kept_in_time, name)
     assert error is None and marks(in_time)["y"] == ["write 1", "save 1", "read 1"]
@@ -106,7 +106,7 @@ def test_a_module_that_works_in_place_is_told_so_too():
     compare(inplace_module)
     trace, error = heard(inplace_module)
     assert marks(trace) == {"y": ["write 1", "save 1", "write 2", "read 1 ×"]}
-    assert "add_ wrote into y: version 2" in str(error.explain())
+    assert "`add_` wrote into `y`: version 2" in str(error.explain())
 
 
 def test_the_steps_say_it_in_order():
@@ -138,8 +138,8 @@ def test_through_a_view_it_is_kept_of_the_base_and_read_by_the_bases_node():
     last = storyboard(trace, "versions").steps[-1].caption
     assert last.startswith("ExpBackward0, which CopySlices runs, needs y as it was at version 1, but mul_")
     said = " ".join(str(error.explain()).split())
-    assert "CopySlices saved result at version 1 (test_trace_writes.py, line " in said
-    assert "mul_ wrote into y: version 2 (test_trace_writes.py, line " in said
+    assert "CopySlices saved `result` at version 1 (test_trace_writes.py, line " in said
+    assert "`mul_` wrote into `y`: version 2 (test_trace_writes.py, line " in said
 
 
 def test_a_tensor_from_before_the_recording_is_told_as_it_was():

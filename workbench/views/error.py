@@ -69,7 +69,7 @@ def error_story(
     events = trace.events
     ends = [count for count, event in enumerate(events, 1) if isinstance(event, Failed)]
     if not ends:
-        return Storyboard(Scene("No error was recorded."), [StoryStep("")])
+        return Storyboard(Scene("Error"), [StoryStep("No error was recorded.")])
     names = {"node": node, "tensor": tensor, "marked": marked}
     return _Story(
         events[: ends[-1]], trace.frame(ends[-1]), tensors, source(line), source(raised), names, called, guess
@@ -322,7 +322,7 @@ class _Story:
             )
         if (at := source(guess.line)) is None:
             return None
-        word = f"`{guess.word}()`" if guess.word in ("no_grad", "inference_mode") else f"`{guess.word}`"
+        word = code(f"{guess.word}()" if guess.word in ("no_grad", "inference_mode") else guess.word)
         which = f"{'the comparison' if guess.word == 'comparison' else word}{in_brackets(at)}"
         return (
             f"{begun(name)} doesn't require grad. Does {which} cut it off?",
