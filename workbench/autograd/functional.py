@@ -417,7 +417,14 @@ def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     """Return func's output, which is one number, and its Hessian times `v`.
 
     The result equals vhp's, because a Hessian is symmetric where the second derivatives are continuous. vhp is faster:
-    hvp needs one more backward pass. The arguments are those of vhp. PyTorch: torch.autograd.functional.hvp.
+    hvp needs one more backward pass. PyTorch: torch.autograd.functional.hvp.
+
+    Args:
+        func: A function of the inputs that returns a tensor with one element.
+        inputs: A tensor, or a tuple of tensors.
+        v: A tensor or tuple of the inputs' shapes; may be omitted for a single number.
+        create_graph: Record this computation too, so that you can differentiate the results again.
+        strict: Raise RuntimeError if a result doesn't depend on an input, instead of returning zeros.
     """
     several, given, vs, output, gradient = _gradient_and_vector(func, inputs, v, create_graph, strict, "hvp")
     seeds = _seeds(given)

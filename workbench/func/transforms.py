@@ -53,7 +53,13 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
 def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """Return a function that computes the gradient and the value of `func` in one run.
 
-    The arguments are those of `grad`. PyTorch: torch.func.grad_and_value.
+    PyTorch: torch.func.grad_and_value.
+
+    Args:
+        func: A function that returns a tensor with one element and no dimensions.
+        argnums: The position of the argument to differentiate by, or a tuple of positions; negative ones count from
+            the end. For a tuple, the gradient is a tuple.
+        has_aux: `func` returns `(output, aux)`.
 
     Returns:
         A function that returns `(gradient, value)`, or `(gradient, (value, aux))` with `has_aux`.

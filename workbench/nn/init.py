@@ -168,7 +168,15 @@ def kaiming_normal_(
 ) -> Tensor:
     """Fill the tensor with normal numbers that preserve the spread of values or gradients (He et al., 2015).
 
-    Their standard deviation is `gain / sqrt(fan)`. The arguments are those of `kaiming_uniform_`.
+    Their standard deviation is `gain / sqrt(fan)`.
+
+    Args:
+        tensor: A weight of at least two dimensions.
+        a: The negative slope of the LeakyReLU after the layer.
+        mode: "fan_in" divides by the number of inputs, which preserves the spread of values. "fan_out" divides by
+            the number of outputs, which preserves that of gradients.
+        nonlinearity: The activation after the layer, as `calculate_gain` takes it.
+        generator: The generator of random numbers; None for the default one.
     """
     std = _kaiming(tensor, a, mode, nonlinearity)
     return tensor if std is None else normal_(tensor, 0.0, std, generator)

@@ -296,8 +296,15 @@ def conv2d(
 ) -> Tensor:
     """Return the cross-correlation of images (n, channels, height, width), or of one, with kernels for output channels.
 
-    Arguments are those of conv1d, with one number for both dimensions or a pair; the kernels are (out channels,
-    channels / groups, kernel height, kernel width).
+    Each of the sizes is a pair (height, width), or one number for all.
+
+    Args:
+        weight: The kernels: (out channels, channels / groups, kernel height, kernel width).
+        bias: A number for each output channel.
+        stride: The distance between two places of a kernel.
+        padding: Zeros to add on both sides of each dimension; or "valid" for none, or "same" to keep the size.
+        dilation: The distance between the elements that a kernel reads.
+        groups: Split the channels into this many groups; each has its own kernels.
     """
     return _over_images("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
@@ -314,7 +321,15 @@ def conv3d(
 ) -> Tensor:
     """Return the cross-correlation of volumes (n, channels, depth, height, width), with kernels for output channels.
 
-    Arguments are those of conv1d, with one number for all three dimensions or a triple.
+    Each of the sizes is a triple (depth, height, width), or one number for all.
+
+    Args:
+        weight: The kernels: (out channels, channels / groups, and the kernel's three sizes).
+        bias: A number for each output channel.
+        stride: The distance between two places of a kernel.
+        padding: Zeros to add on both sides of each dimension; or "valid" for none, or "same" to keep the size.
+        dilation: The distance between the elements that a kernel reads.
+        groups: Split the channels into this many groups; each has its own kernels.
     """
     return _over_images("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
 
@@ -358,7 +373,16 @@ def conv_transpose2d(
 ) -> Tensor:
     """Return the sum of kernels placed where conv2d would read them, each times an element of the images.
 
-    Arguments are those of conv_transpose1d, with one number for both dimensions or a pair.
+    Each of the sizes is a pair (height, width), or one number for all.
+
+    Args:
+        weight: The kernels: (channels, out channels / groups, kernel height, kernel width).
+        bias: A number for each output channel.
+        stride: The distance between the places of two neighboring elements.
+        padding: The number of elements to cut off on both sides of each dimension.
+        output_padding: The number of elements to add at the far end; less than the stride or the dilation.
+        groups: Split the channels into this many groups; each has its own kernels.
+        dilation: The distance between the elements of a kernel in the result.
     """
     return _transposed("conv_transpose2d", 2, input, weight, bias, stride, padding, dilation, groups, output_padding)
 
@@ -376,7 +400,16 @@ def conv_transpose3d(
 ) -> Tensor:
     """Return the sum of kernels placed where conv3d would read them, each times an element of the volumes.
 
-    Arguments are those of conv_transpose1d, with one number for all three dimensions or a triple.
+    Each of the sizes is a triple (depth, height, width), or one number for all.
+
+    Args:
+        weight: The kernels: (channels, out channels / groups, and the kernel's three sizes).
+        bias: A number for each output channel.
+        stride: The distance between the places of two neighboring elements.
+        padding: The number of elements to cut off on both sides of each dimension.
+        output_padding: The number of elements to add at the far end; less than the stride or the dilation.
+        groups: Split the channels into this many groups; each has its own kernels.
+        dilation: The distance between the elements of a kernel in the result.
     """
     return _transposed("conv_transpose3d", 3, input, weight, bias, stride, padding, dilation, groups, output_padding)
 
