@@ -127,7 +127,7 @@ exercise(
         ),
         Misconception(
             "losses that are tensors",
-            "your training loop is right. But each tensor in your list has a history, which keeps a whole graph in memory.",
+            "your loop is right. But each tensor in your list has a history, which keeps a whole graph in memory.",
             _graphs_kept,
         ),
     ],

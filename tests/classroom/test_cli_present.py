@@ -70,7 +70,7 @@ def go_to(page: Any, words: str, key: str = "ArrowRight") -> None:
 def test_a_slide_begins_at_each_heading_and_a_question_ends_one(talk: Any) -> None:
     assert "0 · Slopes and a graph" in shown(talk) and "1 · What is a slope?" not in shown(talk)
     talk.keyboard.press("ArrowRight")
-    assert "which number do these quotients come near?" in shown(talk) and "for h in" not in shown(talk)
+    assert "what number do these quotients approach?" in shown(talk) and "for h in" not in shown(talk)
     talk.keyboard.press("ArrowLeft")
     assert where(talk) == 1
     talk.keyboard.press("End")
