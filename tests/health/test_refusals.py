@@ -131,7 +131,10 @@ def no_rule_for_batches(torch: Any) -> None:
             one_gradient_for_two_arguments,
             "returned 1 gradient, but `forward` has 2 arguments; and `None` where there is none",
         ),
-        (of_what_was_not_used, "torch.autograd.grad((a * 2).sum(), b)`): RuntimeError; no recorded operation used `b`"),
+        (
+            of_what_was_not_used,
+            "torch.autograd.grad((a * 2).sum(), b)`): RuntimeError; no recorded operation that can carry a gradient used `b`",
+        ),
         (no_rule_for_batches, "torch.func.vmap(plain.apply); has no rule for batches; generate_vmap_rule = True"),
     ],
     ids=lambda each: getattr(each, "__name__", ""),

@@ -70,7 +70,7 @@ def takes_none(engine, w, v, x):
     return [why(n), why(frozen)]
 
 
-@asks("there", "from before: w doesn't require grad now", "there's no path from this loss to w")
+@asks("there", "from before: w doesn't require grad now", "There's no path from this loss to w")
 def requires_none_any_more(engine, w, v, x):
     w.sum().backward()
     of_integers = why(w, engine.tensor([1, 2]))
@@ -141,7 +141,7 @@ LOST = {
     "item": "The computation from `w` ends at ",
     "numpy": "The computation from `w` ends at `x @ w` (",
     "argmax": "The path is cut between the result of `x @ w` and the input of ",
-    "not used": "No recorded operation used `w` in a way that could bring it a gradient",
+    "not used": "No recorded operation that can carry a gradient used `w`",
 }
 
 
@@ -214,7 +214,11 @@ def required_too_late(engine, w, v, x):
     return [of_trace, why(u, loss)]
 
 
-@asks("none", "produced first and other results. loss depends only on second and third.", "No recorded operation used")
+@asks(
+    "none",
+    "produced first and other results. loss depends only on second and third.",
+    "No recorded operation that can carry",
+)
 def only_siblings_used(engine, w, v, x):
     with recorded(engine) as trace:
         first, second, third = (x @ w).unbind(1)
@@ -337,14 +341,23 @@ def only_padding(engine, w, v, x):
     return [trace.why(layer.weight)]
 
 
-@asks("not finite", "The minus sign", "has a result in forward that isn't finite; its inputs are no longer known")
+@asks(
+    "not finite",
+    "The negation",
+    "produced a value in the forward pass that isn't finite. Its inputs are no longer known",
+)
 def loss_not_finite_of_what_is_freed(engine, w, v, x):
     loss = -(engine.log(x @ w * 0) * 0).sum()
     loss.backward()
     return [why(w, loss)]
 
 
-@asks("not finite", "engine.exp(x @ w * 0 + 1000)", "made a value in forward that isn't finite", "used bad in forward")
+@asks(
+    "not finite",
+    "engine.exp(x @ w * 0 + 1000)",
+    "made a value in forward that isn't finite",
+    "its forward input bad was not finite",
+)
 def forward_not_finite(engine, w, v, x):
     with recorded(engine) as trace:
         big = engine.exp(x @ w * 0 + 1000)

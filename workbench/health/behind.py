@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ..trace.call_records import HooksFound
 from ..trace.facts import Saved, TensorSeen
 from ..trace.records import DATA, UNREPORTED, EventLost, NodeStarted, TensorWritten
-from ..trace.values import Value, code, said
+from ..trace.values import Value, begun, code, said
 from .backwards import RecordedBackward
 from .finding import Finding, asked, hook_words, phrases, place, told
 from .graph import Grads, RecordedNode
@@ -97,7 +97,7 @@ def _written_how(write: TensorWritten) -> tuple[str, str]:
         )
     if write.name == DATA:
         return (
-            f"an assignment to `.data` ({place(write.source)}) gave the tensor other memory, which autograd can't "
+            f"an assignment to `.data` ({place(write.source)}) replaced the tensor's memory, which autograd can't "
             "detect",
             "Assign to `.data` only after the backward pass. Or write under `no_grad` (`w.copy_(...)`), where autograd "
             "detects a wrong write.",
@@ -181,14 +181,14 @@ def gradient_written(run: TrainingRun) -> Iterator[Finding]:
         receiver = run.nodes.get(each.receiver)
         to = told(receiver) if receiver is not None else code(run.tensors[each.receiver].name or "a leaf")
         sender = run.nodes[each.sender]
-        received = f"{told(sender)} sent {said(each.sent[0][1])} to {to}, which received {said(each.got)}"
+        received = f"{said(each.got)} instead of the {said(each.sent[0][1])} that {told(sender)} sent"
         if len(each.sent) > 1:
             senders = phrases([told(run.nodes[id]) for id, _ in each.sent])
-            received = f"{to} received {said(each.got)}, which is not the sum of what {senders} sent"
+            received = f"{said(each.got)}, which is not the sum of what {senders} sent"
         yield Finding(
             "gradient written",
             True,
-            f"{received}: {who}. Both gradients share memory.",
+            f"{begun(who)}. {begun(to)} shares that memory, so it received {received}.",
             "Compute a new gradient, for example `grad = grad * 0.5`, instead of writing into it (`grad *= 0.5`, "
             "`mul_`).",
             sender.line if receiver is None else receiver.line,
@@ -241,17 +241,17 @@ def _who(run: TrainingRun, changed: _Changed) -> tuple[RecordedNode | None, str]
     nodes = [run.nodes[id] for id in between if id in run.nodes and run.nodes[id].made.custom]
     nodes = [each for each in nodes if _is_one_of(sent, changed.backward.received[each.id])]
     if len(hooks) + len(nodes) != 1:
-        return None, "a hook or the backward of a Function writes into the gradient that it receives"
+        return None, "a hook or the backward of a Function overwrites the gradient that it receives"
     if hooks:
         line = hooks[0].hook.source
         at = f" ({place(line)})" if line is not None else ""
         node, hook = run.nodes.get(hooks[0].node), hooks[0].hook
-        return node, f"{hook_words(hook, node)}{at} writes into the gradient that it receives"
+        return node, f"{hook_words(hook, node)}{at} overwrites the gradient that it receives"
     node = nodes[0]
     text = next((each.text for each in node.made.code if each.name == "backward"), "")
     line = _writing(text)
     by = f", with `{line}`" if line else ""
-    return node, f"the backward of {told(node)} writes into the gradient that it receives{by}"
+    return node, f"the backward of {told(node)} overwrites the gradient that it receives{by}"
 
 
 def _is_one_of(sent: list[Value], given: Grads) -> bool:

@@ -16,9 +16,13 @@ from .training_run import TrainingRun, TrainingStep
 
 # The words for cuts by which gradients were off: how something was computed, and what to do if that is not meant.
 _SWITCHED_OFF = {
-    "no_grad": ("under `no_grad`", "Remove `no_grad`"),
+    "no_grad": (
+        "this input was computed from trainable weights under `no_grad` ({}), so these weights get no gradient from it",
+        "Remove `no_grad`",
+    ),
     "checkpoint": (
-        "by a checkpoint with `use_reentrant=True`, none of whose inputs takes a gradient",
+        "a checkpoint with `use_reentrant=True` ({}) computed this input. None of the checkpoint's own inputs requires "
+        "a gradient, so PyTorch gives none to the trainable weights inside it",
         "Call `checkpoint` with `use_reentrant=False`",
     ),
 }
@@ -28,11 +32,11 @@ _SCALE = 16.0  # of a loss that is scaled for float16
 
 
 def grown(run: TrainingRun, node: RecordedNode) -> str:
-    """Return `; they had grown to 4.97e+35 in exp (…)`, with the node before this one; "" if no number is huge."""
+    """Return ` to 4.97e+35 in exp (…)`, with the node before this one; "" if no number is huge."""
     before = [run.nodes[id] for id in run.reached([node.id]) if id in run.nodes and id != node.id]
     huge = [each for each in before if _largest(each.outputs) > _HUGE and _largest(each.inputs) <= _HUGE]
     first = min(huge, key=lambda each: each.event, default=None)
-    return f", which had grown to {_largest(first.outputs):.3g} in {told(first)}" if first is not None else ""
+    return f" to {_largest(first.outputs):.3g} in {told(first)}" if first is not None else ""
 
 
 def _largest(values: Sequence[Value]) -> float:
@@ -71,8 +75,8 @@ def without_gradients(run: TrainingRun) -> Iterator[Finding]:
             "under no_grad",
             False,
             asked(
-                f"The gradient stops at the input of {told(node)}: in {plural(steps, 'step')} this input was computed "
-                f"from trainable weights {how} ({place(cut.source)}), so these weights get no gradient from it."
+                f"The gradient stops at the input of {told(node)}. In {plural(steps, 'step')}, "
+                f"{how.format(place(cut.source))}."
             ),
             f"{leave}. If it's intentional, freeze these weights with `requires_grad_(False)`.",
             cut.source or node.line,

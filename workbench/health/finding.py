@@ -28,7 +28,7 @@ _CALLED = {
     "rsub": "the subtraction",
     "mul": "the multiplication",
     "div": "the division",
-    "neg": "the minus sign",
+    "neg": "the negation",
     "t": "the transpose",
     "convolution": "the convolution",
     "native_batch_norm": "`batch_norm`",

@@ -207,9 +207,10 @@ def _pairs_finding(node: RecordedNode, pairs: Sequence[_Pair]) -> Finding:
         "not the derivative",
         False,
         asked(
-            f"The backward of `{name}` doesn't match its derivative. Going by the gradients that {told(node)} sends "
-            f"back, its result should have changed by {first.said:.3g} from one call to the next (measured along the "
-            f"incoming gradient). It changed by {first.rise:.3g}. All {len(pairs)} pairs of calls differ like that."
+            f"The backward of `{name}` doesn't match its derivative. According to the gradients that {told(node)} "
+            f"sends back, its result should change by {first.said:.3g} between two calls (measured along the incoming "
+            f"gradient), but it changed by {first.rise:.3g}. All {len(pairs)} pairs of calls that were compared show "
+            "such a mismatch."
         ),
         "Look for a transpose, a sign, or the order of the returned gradients. Check it in float64: "
         f"`torch.autograd.gradcheck({name}.apply, inputs)`.",

@@ -11,7 +11,7 @@ from ..trace.records import GradChanged
 from ..trace.values import Value, begun, code
 from .backwards import RecordedBackward
 from .causes import grown, scale_of, scales
-from .finding import Finding, asked, hook_words, phrases, place, plural, span, told, written_as
+from .finding import Finding, asked, hook_words, operation_of, phrases, place, plural, span, told, written_as
 from .graph import RecordedNode
 from .measures import size_of
 from .not_finite import Cause, Source, cause_of_loss, first_cause, has_nan, kind_of_broken
@@ -19,6 +19,7 @@ from .registered import rates_of
 from .training_run import TrainedParameter, TrainingRun, TrainingStep, Update
 
 _HUGE = 1e10  # numbers that something had let grow before they overflowed
+_GREW = 1e3  # times the first norm of a weight: more than training makes of it
 
 _HINTS = {
     "sqrt": "Add a small number before the root, as in `(x + 1e-8).sqrt()`: its derivative is infinite at 0.",
@@ -34,7 +35,8 @@ _HINTS = {
     "eigenvectors divides by the differences between eigenvalues.",
     "linalg_svd": "Use only the singular values, or keep them apart: the derivative of U and V divides by singular "
     "values and their differences, so it isn't finite where two are equal or one is 0.",
-    "exp": "Subtract the maximum first, or stay with logarithms (`logsumexp`, `log_softmax`): its input is too large.",
+    "exp": "The input of `exp` is too large: subtract the maximum first, or work with logarithms (`logsumexp`, "
+    "`log_softmax`).",
     "softmax": "Leave at least one position of each row unmasked: a row of scores that are all -inf has no softmax.",
     "acos": "Clamp its input to just inside -1 and 1, where its derivative is infinite, or use `atan2`.",
     "std": "Give it two or more values, or use `correction=0`: it is nan for a single value.",
@@ -209,11 +211,10 @@ def _by_backward(run: TrainingRun, node: RecordedNode) -> Finding:
     """Find a node whose own backward made such numbers from finite ones."""
     sent = next(grad for grad in node.sent if grad is not None and grad.nonfinite)
     known = [value for value in node.inputs if value.is_known]
-    ranges = phrases([span(value) for value in known])
-    inputs = f", where its inputs were {ranges}{grown(run, node)}" if ranges else ""
+    inputs = _inputs_words(run, node, known)
     large = max([abs(end) for value in known for end in (value.min, value.max) if end is not None], default=0.0)
     if node.made.operation in _SLOPES and any(0 in (value.min, value.max) for value in known):
-        inputs += f", and the slope of `{node.made.operation}` is infinite at 0"
+        inputs += f"; the slope of `{node.made.operation}` is infinite at 0"
     return Finding(
         "not finite",
         True,
@@ -227,6 +228,18 @@ def _by_backward(run: TrainingRun, node: RecordedNode) -> Finding:
         node.finished[0],
         (node.id,),
     )
+
+
+def _inputs_words(run: TrainingRun, node: RecordedNode, known: Sequence[Value]) -> str:
+    """Return the ranges of a node's inputs, and where the huge one of two factors grew."""
+    growth = grown(run, node)
+    huge = [value for value in known if max(abs(value.min or 0.0), abs(value.max or 0.0)) > _HUGE]
+    if growth and len(known) == 2 and len(huge) == 1 and node.made.operation == "mul":
+        other = known[0] if huge[0] is known[1] else known[1]
+        return f". One factor was {span(huge[0])}; it had grown{growth}. The other was {span(other)}"
+    ranges = list(dict.fromkeys([span(value) for value in known]))
+    verb = "ranged" if len(ranges) == 1 and ranges[0].startswith("from") else "were"
+    return f", where its inputs {verb} {phrases(ranges)}{growth and f', which had grown{growth}'}" if ranges else ""
 
 
 def _unknown_loss(backward: RecordedBackward, root: str) -> Finding:
@@ -243,7 +256,7 @@ def _unknown_gradient(run: TrainingRun, step: TrainingStep, id: str, grad: Value
         line, count = change.made.source, f"{grad.nonfinite} of {size_of(grad)} values"
         what = f"{code(change.made.name or 'the program')} ({place(line)}) makes the gradient of {parameter.words} not "
         what += f"finite in step {step.number}: {count}. The backward pass had brought finite values."
-        return Finding("not finite", True, what, "Check what is written there.", line, change.event, (id,))
+        return Finding("not finite", True, what, "Check the value that this line writes.", line, change.event, (id,))
     return Finding(
         "not finite",
         True,
@@ -262,9 +275,11 @@ def _hint(run: TrainingRun, node: RecordedNode, large: float) -> str:
         if not any(update.event < node.event for each in run.parameters.values() for update in each.updates):
             reached = f"{large:.3g} before any recorded update"
             return f"Normalize its inputs, or compute with logarithms: they reached {reached}."
-        return f"Check the learning rate and how fast the loss grows: its inputs had grown to {large:.3g} before."
+        return _lower(run, node, large)
     if any(not size_of(value) for value in node.inputs):
-        return "Check what selects the values, and skip such a step: without any value it is nan."
+        return (
+            "Check what selects the values, and skip the step if nothing is selected: the result for no values is nan."
+        )
     name = _ALSO.get(name, name)
     low, high, outside = _DOMAINS.get("sqrt" if name == "rsqrt" else name, (-inf, inf, ""))
     ends = [end for value in node.inputs[:1] for end in (value.min, value.max) if end is not None]
@@ -283,6 +298,15 @@ def _hint(run: TrainingRun, node: RecordedNode, large: float) -> str:
     return f"Look at its inputs: open `{shown}`, press `/` and type `{node.made.name}`."
 
 
+def _lower(run: TrainingRun, node: RecordedNode, large: float) -> str:
+    """Return what to do about inputs that became huge after an update; if weights grew with them, the run diverged."""
+    inputs = f"The inputs of {operation_of(node)} had already grown to {large:.3g}"
+    changes = [[each for each in one.updates if each.event < node.event] for one in run.parameters.values()]
+    if any(each and each[-1].after.norm > _GREW * each[0].before.norm > 0 for each in changes):
+        return f"Lower the learning rate. {inputs}, so the run was diverging before this operation."
+    return f"Check the learning rate and how fast the loss grows. {inputs}."
+
+
 def _given(run: TrainingRun, source: Source, seen: TensorSeen, value: Value) -> Finding:
     """Find data or weights that weren't finite before any operation."""
     node = run.nodes[source.node]
@@ -298,7 +322,7 @@ def _given(run: TrainingRun, source: Source, seen: TensorSeen, value: Value) -> 
         line = write.source
         what = f"{code(write.name)} ({place(line)}) makes {name or 'a tensor'} not finite"
         sentence = f"{what}: {count}; {told(node)} uses it."
-        next_step = "Check what is written there."
+        next_step = "Check the value that this line writes."
     elif seen.cut is not None:
         word = "under `no_grad`" if seen.cut.word == "no_grad" else f"after {cut_words(seen.cut)}"
         sentence = f"{subject} is not finite: {count}; it was computed {word} "
@@ -356,7 +380,7 @@ def _by_update(run: TrainingRun, parameter: TrainedParameter, update: Update) ->
         if rate is not None
         else "Lower the learning rate, or clip the gradient norm."
         if update.optimizer
-        else "Check what is written there.",
+        else "Check the value that this line writes.",
         update.source,
         update.event,
         (parameter.id,),

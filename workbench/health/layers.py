@@ -151,8 +151,8 @@ def padded_targets(run: TrainingRun) -> Iterator[Finding]:
                     "padding in the loss",
                     False,
                     asked(
-                        f"{told(node)} averages over padding: {padded:.0%} of its {len(targets.values)} targets are "
-                        f"{index}, the padding index of {told(embedding)}."
+                        f"{told(node)} averages over padding: {count} of its {len(targets.values)} targets "
+                        f"({padded:.0%}) are {index}, the padding index of {told(embedding)}."
                     ),
                     f"Leave them out with `cross_entropy(..., ignore_index={index})`.",
                     node.line,

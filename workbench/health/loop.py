@@ -27,7 +27,7 @@ _REFUSALS = (  # what autograd says of a program in which something is wrong
     "modified by an inplace operation",
     "a second time",
 )
-_DRAWN = 'See what led to it with `trace.show("error")`.'
+_DRAWN = 'To see what led to the error: `trace.show("error")`.'
 _MESSAGE = 240  # characters of an error's message
 _STEPS = 3  # before a report that nothing changes
 _LAST_STEPS = 7  # in which nodes that are alive are counted
@@ -57,12 +57,12 @@ def stopped(run: TrainingRun) -> Iterator[Finding]:
     line = at_line or (node.line if node is not None else failure.source)
     if refusal is not None:
         words, line = f"{words}\n{refusal.sentence}", refusal.line or line
-    advice = _DRAWN if refusal is None else f"{refusal.advice} {_DRAWN}"
+    advice = _DRAWN if refusal is None else f"{refusal.advice}\n{_DRAWN}"
     yield Finding(
         "stopped",
         not caught,
         f"The program {'caught' if caught else 'stopped with'} an error{where}: {words}",
-        f"{advice} If the program handles this on purpose, ignore it." if caught else advice,
+        f"{advice} If your program catches this error on purpose, ignore this finding." if caught else advice,
         line,
         at,
         (failure.node,) if failure.node else (),
@@ -175,7 +175,8 @@ def unchanged(run: TrainingRun) -> Iterator[Finding]:
                     f"although other weights did and the gradient norm of {still[0].words} "
                     f"reached {norm:.3g}.{' The learning rate (`lr`) of this group is 0.' if is_off else ''}"
                 ),
-                "Check this group's learning rate, and whether the update is lost to rounding in the weight's dtype.",
+                "Check the learning rate of their parameter group, and whether the update is lost to rounding in the "
+                "weight's dtype.",
                 first.source,
                 still[0].updates[-1].event,
                 tuple([each.id for each in still]),
@@ -204,7 +205,7 @@ def rate_became_zero(run: TrainingRun) -> Iterator[Finding]:
                 f"the gradient norm of {still[0].words} still reached {norm:.3g}."
             ),
             "Check the scheduler that sets it: it should not reach 0 before the last step. Call its `step()` once per "
-            "epoch or once per update, as its arguments count.",
+            "epoch or once per update, whichever unit its arguments use.",
             updates[0].source,
             updates[-1].event,
             tuple([each.id for each in still]),
@@ -247,7 +248,7 @@ def no_updates(run: TrainingRun) -> Iterator[Finding]:
         False,
         asked(
             f"No weight is ever updated: in {plural(len(run.backwards), 'backward pass')} ({place(last.source)}), "
-            f"{named(cleared)} got gradients that were cleared before anything was updated with them."
+            f"{named(cleared)} got gradients that were cleared before any update used them."
         ),
         "Don't call `zero_grad()` between `backward()` and `step()`."
         if now
@@ -297,8 +298,8 @@ def large_updates(run: TrainingRun) -> Iterator[Finding]:
         "large update",
         known,
         asked(f"{who} at {place(update.source)} is {size}: {facts}{rise}{many}.", known),
-        "Divide the learning rate by 10 until an update is well below the norm of its weight (about 0.001 of it is "
-        "typical).",
+        "Keep dividing the learning rate by 10 until an update is far smaller than its weight (a norm ratio of about "
+        "0.001 is typical).",
         update.source,
         update.event,
         tuple([each.id for each in parameters]),

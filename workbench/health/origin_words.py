@@ -12,7 +12,7 @@ from .training_run import TrainingRun
 
 # Operations whose derivative has no bound where one of their values is 0.
 _POLES = frozenset("sqrt rsqrt log log2 log10 div reciprocal pow linalg_vector_norm norm atan2 std var log1p".split())
-_FINITE_INPUTS = "received a finite gradient and passed on one that isn't"
+_FINITE_INPUTS = "received a finite gradient but sent a non-finite one"
 
 
 def places_of(graph: TrainingRun, origin: Origin) -> list[tuple[str, str]]:
@@ -23,6 +23,9 @@ def places_of(graph: TrainingRun, origin: Origin) -> list[tuple[str, str]]:
         hook = hook_words(origin.hook.hook, graph.nodes.get(origin.hook.node))
         return [(origin.hook.node, f"is where {hook} made the gradient not finite")]
     source, found = origin.source, list[tuple[str, str]]()
+    if source is not None and source.given is not None and source.node == origin.sender and source.nan is None:
+        given = f"{_given_words(graph, source)} {_since(graph, source, 'was not finite')}"
+        return [(source.node, f"{_FINITE_INPUTS}, because its forward input{given}")]
     if origin.sender is not None:
         found.append((origin.sender, _FINITE_INPUTS + _pole(graph, origin.sender) * (source is None)))
     if source is None:
@@ -42,29 +45,40 @@ def possible_in(graph: RecordedGraph, origin: Origin) -> list[tuple[str, str]]:
 def _source_words(graph: TrainingRun, source: Source) -> str:
     """Return what a node did to make a forward value not finite."""
     if source.given is not None:
-        name = code(source.given.name or written_as(graph.nodes[source.node], source.given.id) or "a tensor")
-        return f"used {name} in forward, which {_since(graph, source)}"
+        name = _given_words(graph, source) or " a tensor"
+        return f"used{name} in forward, which {_since(graph, source)}"
     if source.number:
         return f"made a value in forward that isn't finite: it was given the number {source.number}"
     if not source.is_known:
-        return "has a result in forward that isn't finite; its inputs are no longer known"
+        return (
+            "produced a value in the forward pass that isn't finite. Its inputs are no longer known, so the cause "
+            "can't be traced further"
+        )
     return f"made a value in forward that isn't finite{_pole(graph, source.node)}"
 
 
-def _since(graph: TrainingRun, source: Source) -> str:
+def _given_words(graph: TrainingRun, source: Source) -> str:
+    """Return the name of a node's input, or the code for it, after a space; nothing if neither is known."""
+    if source.given is None:
+        return ""
+    name = source.given.name or written_as(graph.nodes[source.node], source.given.id)
+    return f" {code(name)}" if name else ""
+
+
+def _since(graph: TrainingRun, source: Source, isnt: str = "isn't finite") -> str:
     """Return since when, or because of what, a node's input isn't finite, as far as is known."""
     seen = source.given
     if seen is None:
-        return "isn't finite"
+        return isnt
     if seen.id in graph.parameters and is_broken(graph.parameters[seen.id].seen.value):
-        return "was not finite from the start" if graph.is_whole else "isn't finite"
+        return "was not finite from the start" if graph.is_whole else isnt
     if source.written is not None:
         write = source.written[1]
-        return f"isn't finite: {code(write.name)}{in_brackets(write.source)} made it so"
+        return f"{isnt}: {code(write.name)}{in_brackets(write.source)} made it so"
     if seen.cut is None:
-        return "isn't finite"
+        return isnt
     how = "under `no_grad`" if seen.cut.word == "no_grad" else f"after {cut_words(seen.cut)}"
-    return f"isn't finite: it was computed {how}{in_brackets(seen.cut.source)}"
+    return f"{isnt}: it was computed {how}{in_brackets(seen.cut.source)}"
 
 
 def _pole(graph: RecordedGraph, node: str) -> str:

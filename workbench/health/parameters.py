@@ -377,7 +377,10 @@ def frozen_between(run: TrainingRun) -> Iterator[Finding]:
             f"and after {it} {'trains' if len(trained) == 1 else 'train'}."
             f"{alike(names, [each.name for each in trained])}"
         ),
-        f"Call `{names[0]}.requires_grad_(True)`, and add {it} to the optimizer.",
+        f"Call `{names[0]}.requires_grad_(True)`, and add it to the optimizer."
+        if len(names) == 1
+        else f"Call `requires_grad_(True)` on {listed(names)}, and add {'both' if len(names) == 2 else 'them'} to the "
+        "optimizer.",
         node.line,
         node.event,
         tuple(frozen),

@@ -218,8 +218,10 @@ class PresentGradient(UnreachedGradient):
 
     def _tell_there(self, made: Answer) -> None:
         if self.roots and not self.reaches:
-            self._not_reached(made, made.sentences[0].rstrip("."))
-            made.sentences[0] = f"{made.sentences[0].rstrip('.')}, so it came from another backward."
+            there = made.sentences[0]
+            self._not_reached(made, "")
+            lacking = f"There's no path from {self._end} to {self.asked.words}"
+            made.sentences[:1] = [there, f"{lacking}, so the gradient came from another backward pass."]
             return
         made.advice = (
             "The graph alone can't show whether this is the sum of several backward passes. "

@@ -174,7 +174,7 @@ class _Refused:
             )
         if not run.users.get(own):
             return Refusal(
-                f"Before this line, no recorded operation used {code(name)} in a way that could bring it a gradient.",
+                f"Before this line, no recorded operation that can carry a gradient used {code(name)}.",
                 f"Check that {code(name)} is really used in the result. If you passed a copy or a view, pass the "
                 "original. Or pass `allow_unused=True` to get `None`.",
                 self.failed.source,

@@ -161,7 +161,8 @@ def idle_flags(run: TrainingRun) -> Iterator[Finding]:
                 "flag without effect",
                 certain,
                 asked(told_so, certain),
-                "Set `parameter.requires_grad = False`: the attribute of a parameter has this name alone."
+                "Set `parameter.requires_grad = False`. The attribute is called `requires_grad`; any other name has no "
+                "effect."
                 if certain
                 else f"Call `{name}.{flags[0].path}".rstrip(".")
                 + ".requires_grad_(False)`, which freezes all parameters.",

@@ -73,8 +73,8 @@ def scaled_loss(run: TrainingRun) -> Iterator[Finding]:
             False,
             asked(
                 f"The loss is multiplied by {factor:,.0f} before the backward pass ({place(node.line)}), and "
-                f"{code(update.optimizer or 'the update')} ({place(update.source)}) uses gradients that are still "
-                f"{factor:,.0f} times as large: nothing divides those of {named(stepped)}."
+                f"{code(update.optimizer or 'the update')} ({place(update.source)}) steps with gradients that still "
+                f"contain this factor: nothing divides the gradients of {named(stepped)} by it."
             ),
             "Divide the gradients by it before the step: "
             "`for p in model.parameters(): p.grad /= scale`, or use `torch.amp.GradScaler`.",

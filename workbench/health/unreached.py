@@ -225,8 +225,8 @@ class UnreachedGradient(GradientQuestion):
         asked, graph = self.asked, self.graph
         if not self.users:
             made.sentences.append(
-                f"No recorded operation used {asked.words} in a way that could bring it a gradient: forward leaves it "
-                "out, or uses another tensor (a copy?) instead."
+                f"No recorded operation that can carry a gradient used {asked.words}. Either the forward pass doesn't "
+                f"use {asked.words}, or it uses another tensor instead, such as a copy."
             )
             return
         onward = self._before()
@@ -252,8 +252,8 @@ class UnreachedGradient(GradientQuestion):
         if shared is None:
             return False
         made.sentences.append(
-            f"It shares memory with {code(shared.name)}, which does: `detach()`, `.data` or a view made under "
-            "`no_grad()` is between them."
+            f"It shares memory with {code(shared.name)}, which does require grad. Between the two there is a "
+            "`detach()`, a `.data`, or a view made under `no_grad()`."
         )
         made.cut, made.behind = "detach", self._behind(shared.tensor)
         return True

@@ -69,7 +69,8 @@ def blocked(graph: RecordedGraph, node: str) -> str:
     if made.operation in STEPS:
         return f"the derivative of `{made.operation}` is 0 wherever it exists"
     if made.operation in MASKS and (outputs := _outputs(graph, node)) and all(map(is_zero, outputs)):
-        return "all its outputs are 0, where no gradient gets through"
+        who = "ReLU" if made.operation == "relu" else "it"
+        return f"all its outputs are 0, and {who} passes no gradient where its output is 0"
     return ""
 
 

@@ -256,10 +256,10 @@ for how in ("graph", "mask", "once"):
     healthy("a Function is differentiated twice, or with no graph")(twice, how)
 
 
-WRITES = "writes into the gradient that it receives"
-fault("gradient written", "the backward of Halved", WRITES, "with `grad[0] *= 0.5`")(writing, "item")
-fault("gradient written", "the backward of Scaled", WRITES)(writing, "method")
-fault("gradient written", "the backward of Scaled", WRITES, "which is not the sum")(writing, "residual")
+WRITES = "overwrites the gradient that it receives"
+fault("gradient written", "The backward of Halved", WRITES, "with `grad[0] *= 0.5`")(writing, "item")
+fault("gradient written", "The backward of Scaled", WRITES)(writing, "method")
+fault("gradient written", "The backward of Scaled", WRITES, "which is not the sum")(writing, "residual")
 fault("gradient written", "hook in_place", WRITES)(writing, "hook")
 healthy()(writing, "new")
 healthy("nobody else has the gradient that is written")(writing, "alone")

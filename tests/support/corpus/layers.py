@@ -62,7 +62,7 @@ def padded(torch, outputs=9, **ignored):
     return train(torch, None, rounds=3, loss_of=loss_of, given=weights(words, head))
 
 
-fault("padding in the loss", "38% of its 8 targets are 0", at="cross_entropy", asks=True)(padded)
+fault("padding in the loss", "3 of its 8 targets (38%) are 0", at="cross_entropy", asks=True)(padded)
 healthy()(padded, ignore_index=0)
 healthy("classes of another kind")(padded, 7)
 

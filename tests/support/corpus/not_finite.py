@@ -23,7 +23,7 @@ OVERFLOW = "The first inf comes from exp ("
 
 
 @not_finite(
-    *("exp (", OVERFLOW, "its inputs were finite (from ", ". The subtraction (", "Subtract the maximum"),
+    *("exp (", OVERFLOW, "its inputs were finite (from ", ". The subtraction (", "subtract the maximum"),
     *(" made nan in forward from a value that isn't finite.", " made a value in forward that isn't finite."),
     at="# overflows",
     why="net.weight",
@@ -102,7 +102,7 @@ def kept_for_the_next_step(torch):
 
 @not_finite(
     *("`scale`, an input of the multiplication (", ", is not finite: 8 of 8", "; it was computed under `no_grad` ("),
-    *("used `scale` in forward, which isn't finite: it was computed under no_grad (", "scale = torch.exp("),
+    *("because its forward input scale was not finite: it was computed under no_grad (", "scale = torch.exp("),
     why="net.weight",
 )
 def computed_without_gradients(torch):
@@ -135,7 +135,7 @@ def written(torch, what):
 
 not_finite(
     *("div_ (", " makes `scale` not finite: 2 of 2 values; the multiplication ("),
-    "used `scale` in forward, which isn't finite: div_ (",
+    "because its forward input scale was not finite: div_ (",
     at="# written",
     why="net.weight",
 )(written, "constant")
@@ -285,7 +285,7 @@ not_finite("div_ (", IN_STEP, at="# written")(of_a_gradient, "gradient")
 not_finite("Check what sets its learning rate (lr), which was nan.")(of_a_gradient, "rate")
 
 
-@not_finite("mean (", ": its input is empty.", "without any value it is nan")
+@not_finite("mean (", ": its input is empty.", "the result for no values is nan")
 def of_nothing(torch):
     """The mean of what a mask has left, which is nothing."""
     net, x = net_and_data(torch)
@@ -328,7 +328,7 @@ for side, operation in {"left": "the multiplication", "right": "the subtraction"
     )(divided, side)
 
 
-@fault("not finite", "the backward of the multiplication", "which had grown to", "`e = torch.exp(net(x))`", beside=ANY)
+@fault("not finite", "the backward of the multiplication", "it had grown to", "`e = torch.exp(net(x))`", beside=ANY)
 def weighted_exponentials(torch):
     """Exponentials that are finite, and small weights whose gradient they make infinite."""
     net, x = torch.nn.Linear(4, 3), torch.ones(6, 4)

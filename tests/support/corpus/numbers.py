@@ -54,7 +54,7 @@ def bad_data(torch):
     return train(torch, mlp(torch, 3, 4, 2), x, y)
 
 
-@fault("not finite", "had grown to", beside=("large update",))
+@fault("not finite", "had already grown to", "so the run was diverging", beside=("large update",))
 def too_fast(torch):
     x = torch.randn(20, 10) * 50
     return train(torch, torch.nn.Linear(10, 1), x, x.sum(1, keepdim=True), lr=1e3, rounds=14)
@@ -500,7 +500,7 @@ def product(torch, how):
     return train(torch, parts, lr=0.01, rounds=6, loss_of=loss_of)
 
 
-SAID = "The backward of Product", "its result should have changed by", "gradcheck(Product.apply, inputs)"
+SAID = "The backward of Product", "its result should change by", "gradcheck(Product.apply, inputs)"
 fault("not the derivative", *SAID, at="Product.apply", asks=True)(product, "transposed")
 fault("not the derivative", *SAID, at="Product.apply", asks=True)(product, "reversed")
 healthy()(product, "right")
@@ -589,7 +589,12 @@ def by_hand(torch, how, scale=65536.0):
     return run
 
 
-SCALED = ("changed net.weight by", "multiplied by 65,536", "nothing divides those of net.weight", "p.grad /= scale")
+SCALED = (
+    "changed net.weight by",
+    "multiplied by 65,536",
+    "nothing divides the gradients of net.weight",
+    "p.grad /= scale",
+)
 for how in ("number", "tensor"):
     fault("scaled loss", *SCALED, at="# scaled", asks=True, beside=ANY)(by_hand, how)
 fault("scaled loss", "multiplied by 4,096", at="# scaled", asks=True, beside=ANY)(by_hand, "number", 4096.0)
