@@ -426,9 +426,9 @@ def _graphs(
 
 
 def _wrapped(text: str, most: int) -> list[str]:
-    """Return the lines of a finding's text."""
+    """Return the lines of a finding's text, without its marks of code: here, all is in one typeface."""
     room = int((_RIGHT - _SIDE - 4) // CHARACTER) - 2
-    return textwrap.wrap(clean(text), room, max_lines=most, placeholder=" …")
+    return textwrap.wrap(clean(text.replace("`", "")), room, max_lines=most, placeholder=" …")
 
 
 def _shade(cell: HealthCell | None, usual: float | None) -> int:
