@@ -71,11 +71,17 @@ def _written_finding(
     certain = _is_data(run, write) or node.made.operation in _READ
     how, fix = _written_how(write)
     was, now = map(said, values)
+    many = was.removeprefix("values from ")
+    saved = (
+        f"it saved {what} as {was}, then"
+        if many == was
+        else f"when it saved {what}, the values ranged from {many}. Then"
+    )
     return Finding(
         "saved memory written",
         certain,
         asked(
-            f"The gradient of {told(node)} is computed from overwritten values: it saved {what} as {was}, then {how}. "
+            f"The gradient of {told(node)} is computed from overwritten values: {saved} {how}. "
             f"Backward saw {now} instead.",
             certain,
         ),

@@ -185,7 +185,11 @@ def phrases(words: Iterable[str], most: int = _NAMED) -> str:
 
 
 def named(parameters: Sequence[TrainedParameter]) -> str:
-    """Return the names of parameters; of many, the first ones."""
+    """Return the names of parameters; of many, the first ones, and of a few without names the module once."""
+    module = parameters[0].scope if len(parameters) > 1 else ""
+    shapes = list(dict.fromkeys([str(each.shape) for each in parameters]))
+    if module and len(shapes) <= _NAMED and all(not each.seen.name and each.scope == module for each in parameters):
+        return f"the {series(shapes)} parameters used in {code(module)}"
     return listed([each.name for each in parameters])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from math import inf, isfinite
 
@@ -69,6 +70,7 @@ _DOMAINS = {
     "log1p": (-1.0, inf, "Check why its input falls below -1, or clamp it above -1: it isn't defined there."),
     "acos": (-1.0, 1.0, "Check why its input leaves the range from -1 to 1, or clamp it to just inside."),
 }
+_WHY_AT_0 = re.compile(r": (its derivative|it) is infinite at 0\.$")  # of a hint, where the sentence says so
 _SLOPES = frozenset("sqrt rsqrt log log2 log10 reciprocal".split())  # whose derivative is infinite at 0
 _MADE_NAN = {"mul": "0 × inf is nan", "add": "inf - inf is nan", "sub": "inf - inf is nan"}  # from infinite inputs
 _GIVEN = "Check where it comes from: the data, how it was loaded or normalized, or an update before the recording."
@@ -211,10 +213,11 @@ def _by_backward(run: TrainingRun, node: RecordedNode) -> Finding:
     """Find a node whose own backward made such numbers from finite ones."""
     sent = next(grad for grad in node.sent if grad is not None and grad.nonfinite)
     known = [value for value in node.inputs if value.is_known]
-    inputs = _inputs_words(run, node, known)
+    inputs, hint = _inputs_words(run, node, known), _hint(run, node, 0.0)
     large = max([abs(end) for value in known for end in (value.min, value.max) if end is not None], default=0.0)
     if node.made.operation in _SLOPES and any(0 in (value.min, value.max) for value in known):
         inputs += f"; the slope of `{node.made.operation}` is infinite at 0"
+        hint = _WHY_AT_0.sub(".", hint)
     return Finding(
         "not finite",
         True,
@@ -223,7 +226,7 @@ def _by_backward(run: TrainingRun, node: RecordedNode) -> Finding:
         f"Keep its inputs smaller: its gradient is multiplied by up to {large:.3g}, and the product is too large for "
         f"{sent.dtype}."
         if node.made.operation == "mul" and large > _HUGE
-        else _hint(run, node, 0.0),
+        else hint,
         node.line,
         node.finished[0],
         (node.id,),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..trace.records import BackwardStarted, NodeStarted
+from ..trace.values import code
 from .finding import Finding, asked, told
 from .functions import functions_of
 from .graph import RecordedNode
@@ -34,7 +35,7 @@ def _finding_of(node: RecordedNode) -> Finding:
         "second derivative lost",
         False,
         asked(
-            f"The second derivative of {node.made.operation} is lost: with create_graph=True, the backward of "
+            f"The second derivative of {code(node.made.operation)} is lost: with `create_graph=True`, the backward of "
             f"{told(node)} computes its gradient without a graph to its inputs, and a later backward pass "
             "differentiates such gradients."
         ),
