@@ -139,7 +139,7 @@ def test_a_long_chain_is_no_recursion(engine):
         h = h * 1.0
     loss = h.sum()
     why = workbench.why(w, loss)
-    assert why.sentences[0].endswith("SumBackward0 → 5,000 × MulBackward0 → w.")
+    assert why.sentences[0].endswith("SumBackward0 → 5,000 × MulBackward0 → `w`.")
     assert "4,990 more nodes" in str(why.show())
 
 

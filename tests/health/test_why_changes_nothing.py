@@ -151,7 +151,7 @@ def test_what_pytorch_computes_in_other_ways_can_be_asked():
     w = torch.ones(3, requires_grad=True)
     with torch.inference_mode():
         h = w * 2
-    assert workbench.why(h).sentences[0].endswith("(requires_grad is False).")
+    assert workbench.why(h).sentences[0].endswith("(`requires_grad` is False).")
     z = torch.ones(2, dtype=torch.complex64, requires_grad=True)
     loss = (z * z.conj()).real.sum()
     loss.backward()
@@ -172,7 +172,7 @@ def test_a_module_names_its_parameters():
         loss = net[2](hidden.detach()).sum()
         loss.backward()
     why = trace.why(net[0].weight)
-    assert why.sentences[0] == "net.0.weight.grad is None: there's no path from loss to net.0.weight."
+    assert why.sentences[0] == "`net.0.weight.grad` is None: there's no path from `loss` to `net.0.weight`."
     assert why.sentences[1].startswith("The path is cut between hidden and ")
     live = workbench.why(net[0].weight, loss)
     assert live.sentences[1] == "loss does lead to net.2.bias and net.2.weight."
