@@ -173,6 +173,6 @@ def test_a_module_names_its_parameters():
         loss.backward()
     why = trace.why(net[0].weight)
     assert why.sentences[0] == "`net.0.weight.grad` is None: there's no path from `loss` to `net.0.weight`."
-    assert why.sentences[1].startswith("The path is cut between hidden and ")
+    assert why.sentences[1].startswith("The path is cut between `hidden` and ")
     live = workbench.why(net[0].weight, loss)
-    assert live.sentences[1] == "loss does lead to net.2.bias and net.2.weight."
+    assert live.sentences[1] == "(From `loss` there's a path to `net.2.bias` and `net.2.weight`.)"
