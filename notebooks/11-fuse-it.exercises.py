@@ -177,7 +177,7 @@ exercise(
         ),
         Misconception(
             "the sigmoid's slope once too often",
-            "your slope goes to 0 where the model is sure and wrong. The slope of the sigmoid has cancelled already.",
+            "your slope goes to 0 where the model is sure and wrong. The slope of the sigmoid has canceled already.",
             SlopeOfSigmoidToo,
         ),
         Misconception(

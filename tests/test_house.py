@@ -17,7 +17,7 @@ from write_rooms import PAGE, lines, rooms, written
 
 PACKAGE = CHECKOUT / "workbench"
 
-# From top to bottom; the parts of one line are neighbours and may know each other.
+# From top to bottom; the parts of one line are neighbors and may know each other.
 LAYERS = (
     ("classroom",),
     ("callbacks", "widgets"),

@@ -63,7 +63,7 @@ MODELS: dict[str, Callable[[], tuple[Any, Any, Any, int]]] = {
 
 
 def training(name: str) -> tuple[Any, Any, Callable[[], None], int]:
-    """A model, its optimiser, one step, and how many are measured together."""
+    """A model, its optimizer, one step, and how many are measured together."""
     torch.manual_seed(0)
     model, x, y, count = MODELS[name]()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-4)

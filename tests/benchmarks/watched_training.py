@@ -18,7 +18,7 @@ import workbench
 
 
 def training(torch: Any, layers: int, width: int, batch: int) -> tuple[Any, Any, Callable[[], None]]:
-    """A model, its optimiser, and one step."""
+    """A model, its optimizer, and one step."""
     torch.manual_seed(0)
     nn = torch.nn
     several = [each for _ in range(layers) for each in (nn.Linear(width, width), nn.ReLU())]

@@ -185,7 +185,7 @@ def mlp(m: Any, batch: int, widths: tuple[int, ...], steps: int, before: int) ->
 
 @work(
     "modules",
-    "the MLP of nn.Linear, cross_entropy and an optimiser, batch 32, per step",
+    "the MLP of nn.Linear, cross_entropy and an optimizer, batch 32, per step",
     sizes=((32, (64, 128, 128, 10), 20, 100), (4, (3, 4, 4, 2), 2, 1)),
     parts=("",),
     bounds=(0.95,),

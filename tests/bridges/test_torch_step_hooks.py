@@ -1,4 +1,4 @@
-"""A recording of PyTorch begins and ends where a program likes, also in a hook that runs after an optimiser's step."""
+"""A recording of PyTorch begins and ends where a program likes, also in a hook that runs after an optimizer's step."""
 
 from __future__ import annotations
 

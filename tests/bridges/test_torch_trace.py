@@ -23,7 +23,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 # Each takes six steps; in between are all ways to count them, and modes and recordings of the program's own.
 LOOPS = {
-    "an optimiser": """
+    "an optimizer": """
 optimizer = torch.optim.Adam(net.parameters())
 for step in range(6):
     optimizer.zero_grad()
@@ -48,7 +48,7 @@ def closure():
 for step in range(6):
     optimizer.step(closure)
 """,
-    "an optimiser around another": """
+    "an optimizer around another": """
 class Around(torch.optim.Optimizer):
     def __init__(self, inner):
         self.inner = inner
@@ -115,7 +115,7 @@ def loss():
 {}
 print([p.tolist() for p in net.parameters()], torch._C._len_torch_function_stack())
 """
-QUICK = {"an optimiser", "by hand, in a mode"}
+QUICK = {"an optimizer", "by hand, in a mode"}
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +159,7 @@ def test_the_steps_that_are_asked_for_are_recorded_and_nothing_else_changes(
         backwards = {"gradients that add up": 4, "a closure": 4}.get(loop, 2)
         assert sum(isinstance(event, BackwardFinished) for event in trace.events) == backwards
         written = sum(isinstance(event, TensorWritten) for event in trace.events)
-        # With no optimiser the last step ends with its backward, before the parameters are written.
+        # With no optimizer the last step ends with its backward, before the parameters are written.
         assert written >= (4 if loop in ("by hand, in a mode", "grad()") else 8)
         made = next(event for event in trace.events if isinstance(event, NodeCreated))
         assert [part.kind for part in made.path[:2]] == ["loop", "round"]
@@ -168,7 +168,7 @@ def test_the_steps_that_are_asked_for_are_recorded_and_nothing_else_changes(
 def test_a_script_of_both_engines_is_told_by_the_one_that_takes_most_steps(tmp_path: Path) -> None:
     own = "import workbench\n(workbench.ones(2, requires_grad=True) ** 2).sum().backward()\n"
     own += "import sys\nassert 'torch' not in sys.modules\n"
-    (tmp_path / "train.py").write_text(own + SCRIPT.format(LOOPS["an optimiser"]))
+    (tmp_path / "train.py").write_text(own + SCRIPT.format(LOOPS["an optimizer"]))
     assert "3 steps of train.py, recorded from PyTorch" in traced(tmp_path, "train.py").stderr
     assert (tmp_path / "train.html").exists()
 

@@ -1,4 +1,4 @@
-"""Forty small trainings, as many kinds of programs as there are: each gives a model, an optimiser, and one step.
+"""Forty small trainings, as many kinds of programs as there are: each gives a model, an optimizer, and one step.
 
 A step computes what its gradients come from and calls the `backward` that it is given.
 """
@@ -50,7 +50,7 @@ def data() -> tuple[Any, Any]:
 
 
 def classifier(make: Callable[[Any], Any], middle: Any = None) -> Training:
-    """An MLP, with an optimiser of its parameters."""
+    """An MLP, with an optimizer of its parameters."""
     model, (x, y) = middle or mlp(), data()
     return of(model, lambda: F.cross_entropy(model(x), y), make(model.parameters()))
 

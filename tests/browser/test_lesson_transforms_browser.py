@@ -1,4 +1,4 @@
-"""Lessons 9 and 10 in a real JupyterLab: two lanes, two storeys, the strip of levels, by keys and by clicks."""
+"""Lessons 9 and 10 in a real JupyterLab: two lanes, two levels, the strip of levels, by keys and by clicks."""
 
 from __future__ import annotations
 

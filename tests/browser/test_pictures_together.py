@@ -114,7 +114,7 @@ VALUES = {"stroke-width": "9", "fill": "red", "stroke": "lime", "font-size": "20
 
 
 def odd(style: str) -> str:
-    """Rules with other sizes and colours."""
+    """Rules with other sizes and colors."""
     for name, value in VALUES.items():
         style = re.sub(rf"(?<=[{{;]){name}:[^;}}]*", f"{name}:{value}", style)
     style = re.sub(r"--wb-(ink|canvas|parts|high|scale|font): ?[^;}]*", r"--wb-\1:13px", style)
@@ -123,7 +123,7 @@ def odd(style: str) -> str:
 
 
 def of_another_release(html: str) -> str:
-    """The picture with a library in which boxes, arrows, sizes and colours are other ones."""
+    """The picture with a library in which boxes, arrows, sizes and colors are other ones."""
     version, script = library()
     other = odd(script.replace(version, "wb-000000000000"))
     return html.replace(version, "wb-000000000000").replace(compressed(script), compressed(other))

@@ -1,4 +1,4 @@
-"""The player in every theme: colours, sizes, contrast, focus, and on paper."""
+"""The player in every theme: colors, sizes, contrast, focus, and on paper."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def test_a_key_goes_round_the_themes_and_the_menu_says_which(page):
 @pytest.mark.parametrize("theme", THEMES)
 def test_a_theme_that_is_chosen_wins_over_the_readers_and_the_hosts(page, theme):
     wear(page, theme)
-    colours = THEMES[theme].colours
+    colors = THEMES[theme].colors
     canvas = "getComputedStyle(document.querySelector('.wb-player')).getPropertyValue('--wb-canvas').trim()"
     scheme_of = "getComputedStyle(document.querySelector('.wb-view')).colorScheme"
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         for said in ("true", "false"):
             page.evaluate("said => { document.body.dataset.jpThemeLight = said }", said)
-            assert page.evaluate(canvas) == colours["canvas"]
+            assert page.evaluate(canvas) == colors["canvas"]
             # Scroll bars and fields are the browser's own in that theme.
             assert page.evaluate(scheme_of) == ("dark" if theme == "dark" else "light")
 

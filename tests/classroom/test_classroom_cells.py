@@ -48,7 +48,7 @@ def test_a_wrong_cell_has_a_cross_in_text_and_picture_and_a_right_one_a_tick() -
     assert told[-2:] == ["yours: gradient of x: 1 of 3 cells wrong (×)", "  ✓ 12   × -12  ✓ 50"]
     assert not verdict.right and len([*drawn(verdict).iter(f"{SVG}path")]) == 3
     assert {"grad_output", "x", "yours: gradient of x: 1 of 3 cells wrong (×)", "-2"} <= {*words(verdict)}
-    # By its edge as well as by its sign, and not by colour alone.
+    # By its edge as well as by its sign, and not by color alone.
     edges = [each.get("stroke-width") for each in drawn(verdict).iter(f"{SVG}rect")]
     assert edges.count("2.5") == 1
 

@@ -1,7 +1,7 @@
 """All that one application of a Function shows (rows 1.x, 3.x, 5.x, 6.x, 9.x and 12.x), one forward a line.
 
 Each forward runs on a leaf, a result, a plain tensor, views, and under no_grad. What is compared is what comes out and
-what that is, the inputs afterwards, what was saved, and the gradients that backward gets and gives.
+what that is, the inputs afterward, what was saved, and the gradients that backward gets and gives.
 """
 
 from __future__ import annotations

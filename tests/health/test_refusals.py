@@ -133,7 +133,8 @@ def no_rule_for_batches(torch: Any) -> None:
         ),
         (
             of_what_was_not_used,
-            "torch.autograd.grad((a * 2).sum(), b)`): RuntimeError; no recorded operation that can carry a gradient used `b`",
+            "torch.autograd.grad((a * 2).sum(), b)`): RuntimeError; no recorded operation that can carry a gradient "
+            "used `b`",
         ),
         (no_rule_for_batches, "torch.func.vmap(plain.apply); has no rule for batches; generate_vmap_rule = True"),
     ],

@@ -1,4 +1,4 @@
-"""A training step in records: each write of an optimiser is an update, told by the parameter's name."""
+"""A training step in records: each write of an optimizer is an update, told by the parameter's name."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ OPTIMIZERS = ("SGD", "Adam", "AdamW", "Halving")  # the last is the user's own
 
 
 def assert_told_by_its_class(engine: Any, kind: str, folder: Path) -> None:
-    """What an optimiser of either engine writes is told by the name of its class, in a saved trace too."""
+    """What an optimizer of either engine writes is told by the name of its class, in a saved trace too."""
 
     class Halving(engine.optim.Optimizer):
         def step(self, closure=None):

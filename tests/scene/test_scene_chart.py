@@ -56,7 +56,7 @@ def test_a_number_that_does_not_fit_its_cell_is_left_to_its_alt() -> None:
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_every_shade_has_its_own_colour(theme: str) -> None:
-    assert len({THEMES[theme].colours[f"shade-{shade}"] for shade in range(-4, 5)}) == 9
+    assert len({THEMES[theme].colors[f"shade-{shade}"] for shade in range(-4, 5)}) == 9
     svg = to_svg(chart(*[Box(f"c{s}", "cell", str(s), place=(40 * s + 200, 0, 38, 18), shade=s) for s in range(-4, 5)]))
     assert all(f"wb-shade-{shade}" in svg for shade in range(-4, 5))
 

@@ -188,8 +188,8 @@ def test_on_a_projector_the_smallest_text_has_18_px():
 
 
 def _ink(theme: str, board: Storyboard, k: int) -> float:
-    grey = Image.open(BytesIO(to_png(board, k, theme, 1))).convert("L")
-    return 1 - sum(shade * count for count, shade in grey.getcolors()) / 255 / (grey.width * grey.height)
+    gray = Image.open(BytesIO(to_png(board, k, theme, 1))).convert("L")
+    return 1 - sum(shade * count for count, shade in gray.getcolors()) / 255 / (gray.width * gray.height)
 
 
 @pytest.mark.slow

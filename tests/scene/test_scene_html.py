@@ -53,13 +53,13 @@ def test_it_plays_every_step_offline(page):
 
 def test_the_whole_page_wears_the_theme_that_its_reader_chooses(page):
     page.emulate_media(color_scheme="light")
-    colours = {}
+    colors = {}
     for _ in range(5):
         page.keyboard.press("t")  # the keys of a page of its own work at once
         name = page.evaluate("document.documentElement.dataset.wbTheme")
-        colours[name] = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert colours.keys() == {"auto", "light", "dark", "projector", "print"}
-    assert colours["auto"] == colours["light"] != colours["dark"]
+        colors[name] = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert colors.keys() == {"auto", "light", "dark", "projector", "print"}
+    assert colors["auto"] == colors["light"] != colors["dark"]
 
 
 def test_a_page_opens_in_the_theme_chosen_last_unless_it_was_saved_in_one_of_its_own(page, tmp_path):
@@ -89,11 +89,11 @@ def test_it_has_the_title_and_asks_nobody(page):
 
 
 def test_it_is_light_or_dark_as_its_reader_likes(page):
-    colours = {}
+    colors = {}
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
-        colours[scheme] = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert colours == {"light": "rgb(255, 255, 255)", "dark": "rgb(18, 23, 31)"}
+        colors[scheme] = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert colors == {"light": "rgb(255, 255, 255)", "dark": "rgb(18, 23, 31)"}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -1,4 +1,4 @@
-"""The themes: every role has its colour, text can be read on it, and the stylesheet asks for nothing else."""
+"""The themes: every role has its color, text can be read on it, and the stylesheet asks for nothing else."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ KINDS = ["function", "op", "leaf", "constant", "output", "saved"]
 STATES = ["idle", "pending", "ready", "running", "done", "freed", "error"]
 
 
-def _luminance(colour: str) -> float:
-    parts = [int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5)]
+def _luminance(color: str) -> float:
+    parts = [int(color[n : n + 2], 16) / 255 for n in (1, 3, 5)]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
@@ -44,7 +44,7 @@ def _contrast(one: str, other: str) -> float:
 def test_every_text_in_a_box_has_contrast(theme, kind, state):
     sheet, group = Stylesheet(flat_css(theme)), f"wb-box wb-kind-{kind} wb-state-{state}"
     frame = sheet.of(group, "wb-frame")["fill"]
-    canvas, region = theme.colours["canvas"], sheet.of("wb-box wb-kind-region", "wb-frame")["fill"]
+    canvas, region = theme.colors["canvas"], sheet.of("wb-box wb-kind-region", "wb-frame")["fill"]
     assert (frame == "none") == (state == "freed")  # what is freed has no frame: its text stands on what is behind it
     for role in ("wb-title", "wb-text") + (("wb-word",) if state == "freed" else ()):
         for behind in [canvas, region] if state == "freed" else [frame]:
@@ -55,23 +55,23 @@ def test_every_text_in_a_box_has_contrast(theme, kind, state):
 @pytest.mark.parametrize("state", ["idle", "flowing", "done"])
 def test_every_label_has_contrast(theme, state):
     sheet, group = Stylesheet(flat_css(theme)), f"wb-arrow wb-kind-edge wb-state-{state}"
-    behind = sheet.of(group, "wb-pill")["fill"] if state == "flowing" else theme.colours["canvas"]
+    behind = sheet.of(group, "wb-pill")["fill"] if state == "flowing" else theme.colors["canvas"]
     assert _contrast(sheet.of(group, "wb-label")["fill"], behind) >= 4.5
 
 
 @pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)
 def test_lines_and_signs_stand_out_from_the_canvas(theme):
-    canvas = theme.colours["canvas"]
+    canvas = theme.colors["canvas"]
     for role in "edge-stroke gradient error op-stroke leaf-stroke constant-stroke saved-stroke".split():
-        assert _contrast(theme.colours[role], canvas) >= 3, role
-    assert _contrast(theme.colours["gradient-on"], theme.colours["gradient-fill"]) >= 3
+        assert _contrast(theme.colors[role], canvas) >= 3, role
+    assert _contrast(theme.colors["gradient-on"], theme.colors["gradient-fill"]) >= 3
 
 
 @pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)
 def test_the_words_of_a_page_have_contrast(theme):
     for words in ("ink", "muted", "gradient-ink", "error"):
         for behind in ("canvas", "panel"):
-            assert _contrast(theme.colours[words], theme.colours[behind]) >= 4.5, (words, behind)
+            assert _contrast(theme.colors[words], theme.colors[behind]) >= 4.5, (words, behind)
 
 
 def test_no_state_is_told_by_colour_alone():
@@ -125,9 +125,9 @@ def test_the_stylesheet_keeps_to_what_every_face_understands():
 def test_the_more_specific_and_then_the_later_rule_wins():
     sheet = Stylesheet(flat_css(LIGHT))
     running = sheet.of("wb-box wb-kind-function wb-state-running", "wb-frame")
-    assert running["stroke-width"] == "4" and running["fill"] == LIGHT.colours["function-fill"]
+    assert running["stroke-width"] == "4" and running["fill"] == LIGHT.colors["function-fill"]
     dashed = sheet.of("wb-arrow wb-kind-constant wb-state-done", "wb-line")
-    assert dashed["stroke-dasharray"] == "6 4" and dashed["stroke"] == LIGHT.colours["gradient"]
+    assert dashed["stroke-dasharray"] == "6 4" and dashed["stroke"] == LIGHT.colors["gradient"]
 
 
 def test_every_shape_drawn_has_a_colour():

@@ -146,7 +146,7 @@ def same(program: Callable[..., Any]) -> Callable[..., None]:
 
 
 def raised(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """What a call raises, for programs that go on afterwards."""
+    """What a call raises, for programs that go on afterward."""
     try:
         function(*args, **kwargs)
     except Exception as error:
@@ -155,7 +155,7 @@ def raised(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def warned(function: Callable[..., Any], *args: Any, **kwargs: Any) -> list[Any]:
-    """What a call warns of, for programs that go on afterwards."""
+    """What a call warns of, for programs that go on afterward."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         function(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""Small models that learn as PyTorch's: losses, parameters, running statistics and optimisers' states of each step."""
+"""Small models that learn as PyTorch's: losses, parameters, running statistics and optimizers' states of each step."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def moons(torch: Any) -> tuple[Any, Any, Any]:
 
 
 def images(torch: Any) -> tuple[Any, Any, Any]:
-    """A convolutional net with normalisation, for three classes."""
+    """A convolutional net with normalization, which would take a bias away again, for three classes."""
     n = torch.nn
     net = n.Sequential(
-        n.Conv2d(1, 3, 3, padding=1), n.BatchNorm2d(3), n.GELU(), n.MaxPool2d(2), n.AvgPool2d(2, 1), n.Flatten(),
+        n.Conv2d(1, 3, 3, padding=1, bias=False), n.BatchNorm2d(3), n.GELU(), n.MaxPool2d(2), n.AvgPool2d(2, 1), n.Flatten(),
         n.BatchNorm1d(6), n.Linear(6, 3),
     )  # fmt: skip
     x = ((torch.arange(120, dtype=torch.float64) * 7) % 13 / 6 - 1).reshape(5, 1, 4, 6)
@@ -72,7 +72,7 @@ def sequences(torch: Any) -> tuple[Any, Any, Any]:
 
 
 MODELS = {each.__name__: each for each in (moons, images, characters, sequences)}
-OPTIMISERS = {
+OPTIMIZERS = {
     "moons": "SGD(p, 0.5, 0.9, nesterov=True, weight_decay=0.01)",
     "images": "AdamW(p, 0.02, weight_decay=0.1)",
     "characters": "Adam(p, 0.02, amsgrad=True)",
@@ -92,18 +92,18 @@ def test_a_model_learns_as_pytorchs(name: str) -> None:
         net, x, loss_of = MODELS[name](torch)
         filled(torch, net).double()
         p, losses = list(net.parameters()), []
-        optimiser = eval(f"torch.optim.{OPTIMISERS[name]}", {"torch": torch, "p": p})
-        schedule = torch.optim.lr_scheduler.StepLR(optimiser, 2, 0.5)
+        optimizer = eval(f"torch.optim.{OPTIMIZERS[name]}", {"torch": torch, "p": p})
+        schedule = torch.optim.lr_scheduler.StepLR(optimizer, 2, 0.5)
         for _ in range(5):
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             loss = loss_of(net(x))
             loss.backward()
             losses += [loss.item(), torch.nn.utils.clip_grad_norm_(p, 0.5).item()]
-            optimiser.step()
+            optimizer.step()
             schedule.step()
-        state = [t for kept in optimiser.state_dict()["state"].values() for t in kept.values()]
+        state = [t for kept in optimizer.state_dict()["state"].values() for t in kept.values()]
         after = net.eval()(x).sum().detach()
-        return losses, after, added_up(torch, p), added_up(torch, net.buffers()), added_up(torch, state)
+        return losses, after, added_up(torch, p), added_up(torch, [*net.buffers()]), added_up(torch, state)
 
     compare(program)
 

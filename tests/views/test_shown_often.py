@@ -61,7 +61,7 @@ def often(times, show):
     print(json.dumps(found | {"traced": traced, "resident": resident() - memory}))
 
 picture, one = story(), stepper()"""
-# What is shown, how often, and how many comms are open afterwards: a stepper has its own, and that of its layout.
+# What is shown, how often, and how many comms are open afterward: a stepper has its own, and that of its layout.
 SHOWS = {
     "often(1000, lambda: display(picture))": 0,
     "often(200, lambda: display(story()))": 0,

@@ -1,4 +1,4 @@
-"""Groups where function transforms add levels, tangents and storeys: they close and open as those of any graph do."""
+"""Groups where function transforms add levels, tangents and levels: they close and open as those of any graph do."""
 
 from __future__ import annotations
 

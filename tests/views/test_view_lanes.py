@@ -1,4 +1,4 @@
-"""The graph view of function transforms: two lanes, storeys, the strip of levels, and all of it in words."""
+"""The graph view of function transforms: two lanes, levels, the strip of levels, and all of it in words."""
 
 from __future__ import annotations
 
@@ -96,4 +96,4 @@ def test_the_new_kinds_can_be_read_in_every_theme(theme, kind):
         frame = sheet.of(group, "wb-frame")
         for role in ("wb-title", "wb-text"):
             assert _contrast(sheet.of(group, role)["fill"], frame["fill"]) >= 4.5, role
-        assert _contrast(frame["stroke"], theme.colours["canvas"]) >= 3
+        assert _contrast(frame["stroke"], theme.colors["canvas"]) >= 3

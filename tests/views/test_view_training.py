@@ -88,7 +88,7 @@ def test_what_goes_along_many_edges_is_summed_up_in_few_additions(monkeypatch) -
         edges[key] = EdgeState("t1", key, 0, state=draw.choice(["idle", "flowing", "done"]), grad=grad)
         added.clear()
         bundle.note(key, edges[key])
-        assert len(added) <= 10  # of 300 edges: a tree of nine storeys
+        assert len(added) <= 10  # of 300 edges: a tree of nine levels
         moved = {key: edge.grad for key, edge in edges.items() if edge.state != "idle"}
         grads = [grad for grad in moved.values() if grad is not None]
         assert list(bundle.keys) == list(edges)

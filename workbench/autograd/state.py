@@ -189,7 +189,7 @@ def set_grad(on: bool) -> bool:
 
 
 def with_grad(on: bool, function: Callable[..., Any], *args: Any) -> Any:
-    """Return what a function returns in this grad mode, and restore the mode afterwards."""
+    """Return what a function returns in this grad mode, and restore the mode afterward."""
     modes = local.modes
     before = modes.grad
     try:

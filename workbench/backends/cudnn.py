@@ -32,7 +32,7 @@ def flags(
     deterministic: bool = False,
     allow_tf32: bool = True,
 ) -> Iterator[None]:
-    """Set the switches inside a `with` block, and restore them afterwards."""
+    """Set the switches inside a `with` block, and restore them afterward."""
     given = {"enabled": enabled, "benchmark": benchmark, "benchmark_limit": benchmark_limit}
     given |= {"deterministic": deterministic, "allow_tf32": allow_tf32}
     switches = vars(sys.modules[__name__])

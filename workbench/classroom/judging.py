@@ -678,7 +678,7 @@ def _backward_alone(answer: Any, case: _Case) -> list[Any]:
 class Raised:
     """The error that an answer raised instead of returning a result.
 
-    `line` is the answer's own line that raised it: empty without its text, None if it was raised afterwards.
+    `line` is the answer's own line that raised it: empty without its text, None if it was raised afterward.
     """
 
     kind: str
@@ -781,7 +781,7 @@ class Odd:
 def evidence(probe: Callable[[Any], Any], answer: Any) -> Any:
     """Run a probe on an answer and return its result (numbers, words, lists and dicts of them), or the error raised.
 
-    The answer's output isn't shown; modes and random state are restored afterwards.
+    The answer's output isn't shown; modes and random state are restored afterward.
     """
     try:
         with _aside():
@@ -819,7 +819,7 @@ class _Sink(StringIO):
 
 @contextmanager
 def _aside() -> Iterator[None]:
-    """Run probes with the initial modes, and restore everything afterwards."""
+    """Run probes with the initial modes, and restore everything afterward."""
     dtype, random, deepest = torch.get_default_dtype(), torch.get_rng_state(), sys.getrecursionlimit()
     try:
         torch.set_default_dtype(torch.float64)  # that of the probes' numbers

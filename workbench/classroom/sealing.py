@@ -290,7 +290,7 @@ def _names_in(statement: ast.stmt) -> set[str]:
 
 @contextmanager
 def _seeded(seed: int) -> Iterator[None]:
-    """Seed all random numbers, and restore their states afterwards."""
+    """Seed all random numbers, and restore their states afterward."""
     own, numpys, pythons = torch.get_rng_state(), np.random.get_state(), random.getstate()
     try:
         torch.manual_seed(seed)

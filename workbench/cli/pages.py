@@ -200,7 +200,7 @@ def write(path: Path, text: str) -> None:
 
 
 def _targets(notebooks: Sequence[Path], out: Path) -> list[Path]:
-    """Return the page of each notebook, in a folder that exists afterwards."""
+    """Return the page of each notebook, in a folder that exists afterward."""
     if out.suffix == ".html" and len(notebooks) > 1:
         raise CommandError(errors.ONE_PAGE.format(out, len(notebooks)))
     single = out.suffix == ".html" and not out.is_dir()

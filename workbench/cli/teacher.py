@@ -277,7 +277,7 @@ class _Paper:
 
     def guess(self, cell: NotebookNode) -> None:
         """Return a line to write on for each prediction of a cell."""
-        guesses = [_labelled(guess, said) for guess, said in _GUESS.findall(cell.source)]
+        guesses = [_labeled(guess, said) for guess, said in _GUESS.findall(cell.source)]
         lines = "".join(f'<p class="room">Your prediction ({escape(said)}):</p>' for said in guesses)
         self.cells[-1] = new_markdown_cell(f'<div class="guess">{lines}</div>')
         self.asked = self.guessed = True
@@ -300,7 +300,7 @@ class _Paper:
             self.held, self.answered = [], True
 
 
-def _labelled(guess: str, words: str) -> str:
+def _labeled(guess: str, words: str) -> str:
     """Return the label of a line to write on: the prediction's name and its comment."""
     if guess == "prediction":
         return words or guess

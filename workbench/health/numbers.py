@@ -13,7 +13,7 @@ from .graph import RecordedNode
 from .measures import is_nothing, is_zero, size_of, units_off
 from .training_run import TrainedParameter, TrainingRun, TrainingStep
 from .zero_gradient import PRODUCTS as _PRODUCTS
-from .zero_gradient import STEPS, cancelled_at, lost_at, zeroed_by
+from .zero_gradient import STEPS, canceled_at, lost_at, zeroed_by
 
 _LEAST_LAYERS = 4  # that a trend needs
 _LEAST_ROUNDS = 8
@@ -411,7 +411,7 @@ def _zeros_between_nodes(run: TrainingRun, weights: list[TrainedParameter]) -> I
     whole = [each for each in run.backwards if not each.inner and not each.failed and first in each.added]
     before = run.before(first)
     hooks = [hook for each in whole if (hook := zeroed_by(each, before)) is not None]
-    sums = [at for each in whole if (at := cancelled_at(run, each, before)) is not None]
+    sums = [at for each in whole if (at := canceled_at(run, each, before)) is not None]
     names = named(weights)
     if len(hooks) == len(whole) >= _STEPS:
         node, line = run.nodes.get(hooks[0].node), hooks[0].hook.source

@@ -18,7 +18,7 @@ from .origin_words import places_of, possible_in
 from .question import NAMED
 from .registered import grouped, registered
 from .unreached import UnreachedGradient
-from .zero_gradient import blocked, cancelled_at, lost_at, zero_because, zeroed_by
+from .zero_gradient import blocked, canceled_at, lost_at, zero_because, zeroed_by
 
 _MARK = "not finite from here on"
 
@@ -141,7 +141,7 @@ class PresentGradient(UnreachedGradient):
         if sinks:
             made.way = way_in(self.found, sinks[0]) + self.graph.way([sinks[0]], place)[1:]
         else:
-            made.sentences.append(self._cancelled(cancelled_at(self.graph, backward, self.graph.before(place)), place))
+            made.sentences.append(self._canceled(canceled_at(self.graph, backward, self.graph.before(place)), place))
 
     def _hook(self, ran: HookRan) -> str:
         """Return which hook replaced which gradient with zeros."""
@@ -149,7 +149,7 @@ class PresentGradient(UnreachedGradient):
         on = f" on {self._output(ran.node, ran.hook.output_nr)}" if ran.hook.kind == "tensor" else ""
         return f"{hook_words(ran.hook, node)}{on} replaced the gradient ({before}) with zeros"
 
-    def _cancelled(self, at: str | None, place: str) -> str:
+    def _canceled(self, at: str | None, place: str) -> str:
         """Report where gradients cancel each other, or that what was sent didn't arrive."""
         if at is None:
             return "A nonzero gradient was sent toward it, but 0 arrived: something else wrote into it."

@@ -367,7 +367,7 @@ class _Refused:
         return write.node is None and leaf is not None and leaf.requires_grad and leaf.node is None
 
     def _write_into(self, node: RecordedNode) -> tuple[Saved | None, TensorWritten | None]:
-        """Return a node's saved tensor that was overwritten afterwards, and the first write."""
+        """Return a node's saved tensor that was overwritten afterward, and the first write."""
         run = self.run
         memories: dict[str, Saved] = {}
         for saved in node.made.saved:

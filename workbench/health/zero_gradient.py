@@ -50,7 +50,7 @@ def zeroed_by(backward: RecordedBackward, places: Container[str]) -> HookRan | N
     return None
 
 
-def cancelled_at(graph: RecordedGraph, backward: RecordedBackward, places: Container[str]) -> str | None:
+def canceled_at(graph: RecordedGraph, backward: RecordedBackward, places: Container[str]) -> str | None:
     """Return the first of these places where nonzero gradients arrive and add up to zero."""
     came = Counter[str]()
     for node, sent in backward.sent.items():

@@ -628,11 +628,11 @@ class _Column:
         return (str(value) if plain else self.notation.format(value)).rjust(self.width)
 
 
-def _rows(array: np.ndarray, indent: int, column: _Column, summarise: bool) -> str:
+def _rows(array: np.ndarray, indent: int, column: _Column, summarize: bool) -> str:
     """Nested brackets, line by line, with the middle left out of long dimensions."""
     if not array.ndim:
         return column.text(array.item())
-    cut = summarise and len(array) > 2 * EDGE
+    cut = summarize and len(array) > 2 * EDGE
     parts = [array[:EDGE], array[-EDGE:]] if cut else [array]
     if array.ndim == 1:
         ends = [[column.text(v) for v in part.tolist()] for part in parts]
@@ -640,7 +640,7 @@ def _rows(array: np.ndarray, indent: int, column: _Column, summarise: bool) -> s
         per_line = max(1, (LINE - indent) // (column.width + 2))
         lines = [", ".join(texts[i : i + per_line]) for i in range(0, len(texts), per_line)]
         return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
-    ends = [[_rows(a, indent + 1, column, summarise) for a in part] for part in parts]
+    ends = [[_rows(a, indent + 1, column, summarize) for a in part] for part in parts]
     inner = [*ends[0], "...", *ends[1]] if cut else ends[0]
     return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(inner) + "]"
 
@@ -683,8 +683,8 @@ def tensor_text(t: Tensor) -> str:
     array = t._array
     text = f"{type(t).__name__ if type(t) in subclasses else 'tensor'}("
     indent = len(text)
-    summarise = array.size > THRESHOLD
-    text += _rows(array, indent, _Column(_seen(array) if summarise else array), summarise) if array.size else "[]"
+    summarize = array.size > THRESHOLD
+    text += _rows(array, indent, _Column(_seen(array) if summarize else array), summarize) if array.size else "[]"
     line = len(text) - text.rfind("\n") + 1
     for note in _notes(t):
         if line + len(note) + 2 > LINE:

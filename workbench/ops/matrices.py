@@ -568,7 +568,7 @@ def _least_squares_of(a: Array, b: Array, rcond: float) -> tuple[Array, Array]:
 
 @_formula
 def _lstsq_slope(words: Words, grads: Any, a: Any, b: Any, x: Any, wanted: str) -> Any:
-    """Return the gradient of a or b, where x minimises the norm of a x - b."""
+    """Return the gradient of a or b, where x minimizes the norm of a x - b."""
     g, of_residuals = grads
     of_residuals = of_residuals if a.shape[-2] > a.shape[-1] else None
     if is_vector(a, b):

@@ -54,8 +54,8 @@ class Route:
 
     def to_dict(self) -> dict[str, Any]:
         label = self.label
-        centre = {"lx": label.x + label.w / 2, "ly": label.y + label.h / 2}
-        return {"d": self.d} | centre | {"lw": label.w, "lh": label.h} | ({"left": True} if self.leftward else {})
+        center = {"lx": label.x + label.w / 2, "ly": label.y + label.h / 2}
+        return {"d": self.d} | center | {"lw": label.w, "lh": label.h} | ({"left": True} if self.leftward else {})
 
 
 def straight_between(one: Rectangle, other: Rectangle) -> Route:

@@ -524,7 +524,7 @@ def _page(storyboard: Storyboard, k: int | None, theme: Theme, caption: Sequence
         left = (layout.width - width) / 2
     every = [(style.of(group.classes, shape.role), shape) for group in drawn(storyboard, k) for shape in group.shapes]
     every += [(style.of("", shape.role), shape) for shape in legend]
-    words = {"font-size": "14px", "fill": theme.colours["ink"]}
+    words = {"font-size": "14px", "fill": theme.colors["ink"]}
     for n, line in enumerate(caption):
         at = {"x": left + CAPTION_PAD, "y": layout.height + CAPTION_LINE * n + 14, "text-anchor": "start"}
         every.append((words, Shape("text", "caption", at, line)))
@@ -537,7 +537,7 @@ def _figure(
     """So much of a page in a figure whose points are its px, times `zoom`; and all that is drawn, and where it is."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width * zoom / 72, height * zoom / 72), dpi=72, facecolor=theme.colours["canvas"])
+    figure = Figure(figsize=(width * zoom / 72, height * zoom / 72), dpi=72, facecolor=theme.colors["canvas"])
     axes = figure.add_axes((0, 0, 1, 1), xlim=(page.left, page.left + width), ylim=(height, 0))
     axes.set_axis_off()
     artists = [
@@ -666,7 +666,7 @@ def to_mp4(storyboard: Storyboard, theme: str | Theme = "light") -> bytes:
             "(https://ffmpeg.org/download.html), or save the picture as a .gif, which needs nothing more."
         )
     # The size of a video is even in both directions; the last step is held, for a player goes black after it.
-    even = f"pad=ceil(iw/2)*2:ceil(ih/2)*2:0:0:{theme_named(theme).colours['canvas']}"
+    even = f"pad=ceil(iw/2)*2:ceil(ih/2)*2:0:0:{theme_named(theme).colors['canvas']}"
     held = f"tpad=stop_mode=clone:stop_duration={(LAST_MS - STEP_MS) / 1000}"
     given = ["-f", "image2pipe", "-c:v", "png", "-framerate", f"1000/{STEP_MS}", "-i", "-"]
     wanted = ["-vf", f"{even},fps=20,{held}", "-pix_fmt", "yuv420p", "-movflags", "+faststart"]

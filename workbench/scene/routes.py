@@ -62,13 +62,13 @@ def routed(
             paths[id] = obstacles.way(id, ends[id], paths[id])
         paths |= obstacles.lanes(ends)
         twins = {one: other for pair in joining.values() if len(pair) == 2 for one, other in (pair, pair[::-1])}
-        labelled = LabelPlaces(labels, paths, ends, [*places.values(), *titles], twins)
+        labeled = LabelPlaces(labels, paths, ends, [*places.values(), *titles], twins)
         if past:
-            labelled.lead_past(obstacles)
-        labelled.make_room(order, obstacles, {*straight, *twins})
-        crowded = set(labelled.tags.crowded)
-        labelled.keep_within(inf if titles else WINDOW[0] - 2 * MARGIN)
-        paths, tags = labelled.paths, labelled.tags
+            labeled.lead_past(obstacles)
+        labeled.make_room(order, obstacles, {*straight, *twins})
+        crowded = set(labeled.tags.crowded)
+        labeled.keep_within(inf if titles else WINDOW[0] - 2 * MARGIN)
+        paths, tags = labeled.paths, labeled.tags
     else:
         _spread(scene, paths, places, fixed, apart)
     rounded = {id: tuple((round(x, 1), round(y, 1)) for x, y in points) for id, points in paths.items()}

@@ -230,8 +230,8 @@ def to_digraph(storyboard: Storyboard, k: int | None = None, theme: str | Theme 
     import graphviz  # pyright: ignore[reportMissingTypeStubs]
 
     theme, scene = theme_named(theme), storyboard.at(k)
-    colours, size = theme.colours, f"{12 * theme.scale:g}"
-    graph = graphviz.Digraph("workbench", graph_attr={"rankdir": "TB", "bgcolor": colours["canvas"]})
+    colors, size = theme.colors, f"{12 * theme.scale:g}"
+    graph = graphviz.Digraph("workbench", graph_attr={"rankdir": "TB", "bgcolor": colors["canvas"]})
     graph.attr("node", shape="box", style="rounded,filled", fontname="monospace", fontsize=size)
     graph.attr("edge", fontname="monospace", fontsize=size)
     # A colon in a name would mean a port.
@@ -240,11 +240,11 @@ def to_digraph(storyboard: Storyboard, k: int | None = None, theme: str | Theme 
     levels = [box.title for box in scene.boxes.values() if box.kind == "level" and box.state != "future"]
     if levels:
         graph.attr(label=_dot_label([" ".join(levels)]), labelloc="t", labeljust="l", fontname="monospace")
-    _write_cluster(graph, _clusters(there.values(), scene.boxes), names, colours, count())
+    _write_cluster(graph, _clusters(there.values(), scene.boxes), names, colors, count())
     for arrow in scene.arrows.values():
         if arrow.state != "future":
             label = _dot_label(arrow_fields(arrow, scene)["label"].split("\n"))
-            attributes = _arrow_attributes(arrow, colours)
+            attributes = _arrow_attributes(arrow, colors)
             graph.edge(names[arrow.source], names[arrow.target], label=label, **attributes)
     return graph
 
@@ -285,35 +285,35 @@ def _write_cluster(
     graph: graphviz.Digraph,
     cluster: _Cluster,
     names: dict[str, str],
-    colours: Mapping[str, str],
+    colors: Mapping[str, str],
     numbers: Iterator[int],
 ) -> None:
     """Write the boxes with their attachments, and the parts inside; Graphviz ranks boxes of a cluster only there."""
     for holder, boxes in cluster.boxes.items():
         for box in boxes:
-            graph.node(names[box.id], **_box_attributes(box, colours))
+            graph.node(names[box.id], **_box_attributes(box, colors))
         for box in boxes:
             if box.id != holder and boxes[0].id == holder:
                 with graph.subgraph() as level:
                     level.attr(rank="same")
-                    level.edge(names[holder], names[box.id], style="dotted", dir="none", color=colours["saved-stroke"])
+                    level.edge(names[holder], names[box.id], style="dotted", dir="none", color=colors["saved-stroke"])
     for part in cluster.parts.values():
         if not part.is_empty:
             with graph.subgraph(name=f"cluster_{next(numbers)}") as inner:
                 inner.attr(label=_dot_label([part.title]), labeljust="l", style="dotted", fontname="monospace")
-                _write_cluster(inner, part, names, colours, numbers)
+                _write_cluster(inner, part, names, colors, numbers)
 
 
-def _box_attributes(box: Box, colours: Mapping[str, str]) -> dict[str, str]:
+def _box_attributes(box: Box, colors: Mapping[str, str]) -> dict[str, str]:
     shown = box_fields(box)
     freed = box.state == "freed"
     quiet = box.kind in ("plain", "input", "plot", *PLACED)
     role = FREED if freed else "constant" if quiet else "op" if box.kind == "group" else box.kind
     attributes = {
         "label": _dot_label([f"{shown['title']} ({FREED})" if freed else shown["title"], *shown["lines"]]),
-        "fillcolor": colours[f"{role}-fill"],
-        "color": colours[f"{role}-stroke"],
-        "fontcolor": colours[f"{role}-ink"],
+        "fillcolor": colors[f"{role}-fill"],
+        "color": colors[f"{role}-stroke"],
+        "fontcolor": colors[f"{role}-ink"],
     }
     if box.kind == "tangent":
         attributes["style"] = "filled"
@@ -326,29 +326,29 @@ def _box_attributes(box: Box, colours: Mapping[str, str]) -> dict[str, str]:
     if box.kind == "output":
         attributes["peripheries"] = "2"
     if box.state in ("pending", "ready", "running"):
-        attributes |= {"color": colours["gradient"], "penwidth": "4" if box.state == "running" else "2"}
+        attributes |= {"color": colors["gradient"], "penwidth": "4" if box.state == "running" else "2"}
     if box.state in ("differs", "error"):
-        attributes |= {"color": colours["error"], "penwidth": "4"}
+        attributes |= {"color": colors["error"], "penwidth": "4"}
     return attributes
 
 
-def _arrow_attributes(arrow: Arrow, colours: Mapping[str, str]) -> dict[str, str]:
+def _arrow_attributes(arrow: Arrow, colors: Mapping[str, str]) -> dict[str, str]:
     if arrow.kind == "same":
-        return {"style": "dotted", "dir": "none", "constraint": "false", "color": colours["saved-stroke"]}
+        return {"style": "dotted", "dir": "none", "constraint": "false", "color": colors["saved-stroke"]}
     if arrow.kind in ("tangent", "beside"):
         looks = {"penwidth": "2.5"} if arrow.kind == "tangent" else {"style": "dotted", "dir": "none"}
-        return looks | {"color": colours["tangent-stroke"], "fontcolor": colours["tangent-ink"]}
+        return looks | {"color": colors["tangent-stroke"], "fontcolor": colors["tangent-ink"]}
     if arrow.kind == "cut":
-        return {"style": "dotted", "color": colours["constant-stroke"], "fontcolor": colours["edge-ink"]}
+        return {"style": "dotted", "color": colors["constant-stroke"], "fontcolor": colors["edge-ink"]}
     style = "dashed" if arrow.kind == "constant" else "solid"
     if arrow.state == "idle":
-        return {"style": style, "color": colours["edge-stroke"], "fontcolor": colours["edge-ink"]}
+        return {"style": style, "color": colors["edge-stroke"], "fontcolor": colors["edge-ink"]}
     if arrow.weight:
         line, ink = _TONES[arrow.tone]
-        looks = {"color": colours[line], "fontcolor": colours[ink], "penwidth": _WIDTHS[arrow.weight]}
+        looks = {"color": colors[line], "fontcolor": colors[ink], "penwidth": _WIDTHS[arrow.weight]}
     else:
         width = "3.5" if arrow.state == "flowing" else "1.75"
-        looks = {"color": colours["gradient"], "fontcolor": colours["gradient-ink"], "penwidth": width}
+        looks = {"color": colors["gradient"], "fontcolor": colors["gradient-ink"], "penwidth": width}
     return {"style": "dashed" if arrow.tone in ("faint", "bad") else style, "dir": "back"} | looks
 
 
@@ -392,11 +392,9 @@ def to_mermaid(storyboard: Storyboard, k: int | None = None, theme: str | Theme 
             marked += [str(len(links))] if arrow.state in ("flowing", "done") else []
             links.append(f"{names[arrow.source]} {_mermaid_link(arrow, scene)} {names[arrow.target]}")
     lines += [f"  {link}" for link in links]
-    lines += [f"  linkStyle {','.join(marked)} stroke:{theme.colours['gradient']}"] if marked else []
+    lines += [f"  linkStyle {','.join(marked)} stroke:{theme.colors['gradient']}"] if marked else []
     if parts:
-        look = (
-            f"fill:{theme.colours['region-fill']},stroke:{theme.colours['region-stroke']},color:{theme.colours['ink']}"
-        )
+        look = f"fill:{theme.colors['region-fill']},stroke:{theme.colors['region-stroke']},color:{theme.colors['ink']}"
         lines += [f"  classDef part {look},stroke-dasharray:2 4", f"  class {','.join(parts)} part"]
     return "\n".join([*lines, *_mermaid_classes(there, names, theme), ""])
 
@@ -421,7 +419,7 @@ def _mermaid_link(arrow: Arrow, scene: Scene) -> str:
 
 
 def _mermaid_classes(there: list[Box], names: dict[str, str], theme: Theme) -> list[str]:
-    colours = theme.colours
+    colors = theme.colors
     lines = [f"  classDef default font-family:monospace,font-size:{12 * theme.scale:g}px"]
     wearing: dict[str, list[str]] = {}
     for box in there:
@@ -431,10 +429,10 @@ def _mermaid_classes(there: list[Box], names: dict[str, str], theme: Theme) -> l
             wearing.setdefault("running" if box.state == "running" else "error", []).append(names[box.id])
     for role, members in wearing.items():
         if role in ("running", "error"):
-            stroke = colours["gradient" if role == "running" else "error"]
+            stroke = colors["gradient" if role == "running" else "error"]
             look = f"stroke:{stroke},stroke-width:4px" + (f",{_DASHED}" if role == "error" else "")
         else:
-            look = f"fill:{colours[f'{role}-fill']},stroke:{colours[f'{role}-stroke']},color:{colours[f'{role}-ink']}"
+            look = f"fill:{colors[f'{role}-fill']},stroke:{colors[f'{role}-stroke']},color:{colors[f'{role}-ink']}"
             look += f",{_DASHED}" if role in ("constant", FREED) else ""
         lines += [f"  classDef {role} {look}", f"  class {','.join(members)} {role}"]
     return lines

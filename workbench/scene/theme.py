@@ -299,7 +299,7 @@ class Theme:
     """
 
     name: str
-    colours: Mapping[str, str]
+    colors: Mapping[str, str]
     scale: float = 1.0
     minus: str = "none"
     scheme: str = "light"
@@ -307,7 +307,7 @@ class Theme:
     @property
     def values(self) -> dict[str, str]:
         """Return all values that the stylesheets need, by name."""
-        return {"font": FONT, "scale": f"{self.scale:g}", "minus": self.minus, "scheme": self.scheme, **self.colours}
+        return {"font": FONT, "scale": f"{self.scale:g}", "minus": self.minus, "scheme": self.scheme, **self.colors}
 
 
 LIGHT = Theme("light", MappingProxyType(_LIGHT))

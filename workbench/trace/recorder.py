@@ -159,7 +159,7 @@ class EventRecorder(WorkbenchDescriber):
         self._put_finished(task._tag, node._tag, copies)
 
     def _arrive(self, leaf: Any, grads: Any, copies: tuple[Any, ...]) -> None:
-        """Record what arrives at a leaf, which is its `.grad` afterwards if it has none yet."""
+        """Record what arrives at a leaf, which is its `.grad` afterward if it has none yet."""
         meta = leaf._meta
         if leaf.grad is not None or meta is not None and meta.post_accumulate:
             self._sent = {}  # written in place, or by a hook

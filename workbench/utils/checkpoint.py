@@ -122,7 +122,7 @@ def together(tensors: Sequence[Any], rest: Sequence[Any]) -> list[Any]:
 
 @contextlib.contextmanager
 def random_numbers_from(state: Tensor | None) -> Generator[None, None, None]:
-    """Draw random numbers from a state (None: the current one), and restore the generator afterwards."""
+    """Draw random numbers from a state (None: the current one), and restore the generator afterward."""
     if state is None:
         yield
         return

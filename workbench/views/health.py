@@ -181,7 +181,7 @@ class HealthChart:
     # The table.
 
     def _key(self, top: float) -> float:
-        """Say what the colours of cells mean; where the table begins."""
+        """Say what the colors of cells mean; where the table begins."""
         x = float(_RIGHT)
 
         def put(id: str, kind: str, wide: float, title: str = "", **more: Any) -> None:

@@ -49,7 +49,7 @@ _ROW = 20  # px of a line of the list
 _NODES = 16  # lines of the list
 _AROUND = 2  # lines before the chosen one, and behind it
 _HIGH = 24  # px of a row of a heat map
-_MARKS = {"running": "→ ", "error": "× ", "idle": "\u00a0\u00a0"}  # before a line: not by colour alone
+_MARKS = {"running": "→ ", "error": "× ", "idle": "\u00a0\u00a0"}  # before a line: not by color alone
 
 
 def saved(trace: Timeline, step: int | None = None) -> Storyboard:

@@ -1,6 +1,6 @@
 """How a picture shows values: on the lines of a box, in the details of a click, in rows and columns.
 
-A matrix has numbers on colours with names; an array a heat map of its first rows, and pages of a table.
+A matrix has numbers on colors with names; an array a heat map of its first rows, and pages of a table.
 """
 
 from __future__ import annotations

@@ -135,7 +135,7 @@ class watch:  # named as what a user writes: `with watch(model, optimizer):`
             self._progress.end(self._steps)
 
     def show(self, **options: Any) -> Picture:
-        """Return the "health" picture of the file so far; you can call this while training runs, and afterwards."""
+        """Return the "health" picture of the file so far; you can call this while training runs, and afterward."""
         return show_log(self.path, **options)
 
     # A step that is watched.

@@ -139,7 +139,7 @@ def evaluated(torch, layers, evaluates="", modes="tttt"):
                 net.train(evaluates == "train")
                 with torch.no_grad():
                     net(x)  # in the evaluation
-        if evaluates == "afterwards":
+        if evaluates == "afterward":
             net.eval()
             seen = x.clone().requires_grad_()
             torch.autograd.grad(net(seen).sum(), seen)
@@ -163,4 +163,4 @@ for layers in ("Dropout", "BatchNorm1d"):
 for layers in ("Dropout", BOTH, "Tanh"):
     healthy()(evaluated, layers, "eval")
 healthy("a model without dropout may be in either mode")(evaluated, "Tanh", "train", "teet")
-healthy("a model is looked at in evaluation mode after its training")(evaluated, BOTH, "afterwards")
+healthy("a model is looked at in evaluation mode after its training")(evaluated, BOTH, "afterward")

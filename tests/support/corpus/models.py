@@ -589,7 +589,7 @@ def matrix_factorisation(torch):
 
 @whole
 def differentiable_cannon(torch):
-    """Launch velocity optimised through a drag simulation with a bouncing floor."""
+    """Launch velocity optimized through a drag simulation with a bouncing floor."""
     target = torch.tensor([3.0, 0.5])
     velocity_guess = torch.tensor([1.5, 2.0], requires_grad=True)
     drag = torch.tensor(0.05, requires_grad=True)

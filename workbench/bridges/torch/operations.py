@@ -611,7 +611,7 @@ class StepHook:
                 self._going[optimizer] = True
                 self._recorder.steps(optimizer)
         except Exception as error:
-            warn_lost("the groups of an optimiser", error)
+            warn_lost("the groups of an optimizer", error)
 
     def _end(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         self._going.pop(optimizer)

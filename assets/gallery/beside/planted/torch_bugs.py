@@ -17,11 +17,11 @@ from torch import Tensor, nn
 
 
 def blobs(count: int, size: int, features: int = 8, classes: int = 3) -> Iterator[tuple[Tensor, Tensor]]:
-    """Batches of points around a centre for each class."""
-    centres = torch.randn(classes, features) * 2
+    """Batches of points around a center for each class."""
+    centers = torch.randn(classes, features) * 2
     for _ in range(count):
         y = torch.randint(classes, (size,))
-        yield centres[y] + 0.3 * torch.randn(size, features), y
+        yield centers[y] + 0.3 * torch.randn(size, features), y
 
 
 def images(count: int, size: int, classes: int = 3) -> Iterator[tuple[Tensor, Tensor]]:

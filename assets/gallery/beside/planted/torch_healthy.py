@@ -15,11 +15,11 @@ from torch.utils.checkpoint import checkpoint
 
 
 def clusters(count: int, size: int, features: int = 8, classes: int = 3) -> Iterator[tuple[Tensor, Tensor]]:
-    """Batches of points around a centre for each class."""
-    centres = torch.randn(classes, features)
+    """Batches of points around a center for each class."""
+    centers = torch.randn(classes, features)
     for _ in range(count):
         y = torch.randint(classes, (size,))
-        yield centres[y] + 0.5 * torch.randn(size, features), y
+        yield centers[y] + 0.5 * torch.randn(size, features), y
 
 
 def stripes(count: int, size: int) -> Iterator[tuple[Tensor, Tensor]]:

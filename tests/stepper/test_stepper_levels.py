@@ -18,7 +18,7 @@ def program() -> tuple[torch.Tensor, torch.Tensor]:
     return a, (a**3).sin()
 
 
-def storey(boxes: dict[str, Box]) -> list[str]:
+def level(boxes: dict[str, Box]) -> list[str]:
     """The nodes in the frame of the second order."""
     regions = [box.id for box in boxes.values() if box.kind == "region" and box.title == SECOND]
     return [name_of(box) for box in boxes.values() if box.region in regions]
@@ -29,10 +29,10 @@ def test_nodes_that_the_backward_records_appear_as_in_a_trace() -> None:
     a, y = program()
     s = torch.step(y, create_graph=True)
     stage = Stage(s)
-    assert storey(stage.scene.boxes) == []
+    assert level(stage.scene.boxes) == []
     s.step()
     stage.follow(s)
-    assert storey(stage.scene.boxes) == ["CosBackward0", "MulBackward0"]
+    assert level(stage.scene.boxes) == ["CosBackward0", "MulBackward0"]
     assert stage.sentence == (
         "SinBackward0 receives the gradient 1.0; it sends -0.1455 to PowBackward0; its operations join the graph as "
         "CosBackward0 and MulBackward0."
@@ -43,7 +43,7 @@ def test_nodes_that_the_backward_records_appear_as_in_a_trace() -> None:
         a, y = program()
         y.backward(create_graph=True)
     board = trace.show().storyboard
-    assert storey(stage.scene.boxes) == storey(board.at(len(board.steps) - 1).boxes)
+    assert level(stage.scene.boxes) == level(board.at(len(board.steps) - 1).boxes)
     assert stage.layout.boxes.keys() <= stage.scene.boxes.keys()
     hidden = [stage.scene.boxes[id] for id in stage.scene.boxes.keys() - stage.layout.boxes.keys()]
     homes = [stage.scene.boxes[box.holder] if box.holder else box for box in hidden]
