@@ -59,9 +59,9 @@ def gradcheck(
 ) -> bool:
     """Check func's gradients against differences of its values; return True if they agree.
 
-    It checks the inputs that require grad, best in float64, and the outputs that do. In turn it compares Jacobians, two
-    runs of backward, forward-mode Jacobians and tangents of zero, batches of tangents and of gradients, and backward
-    for zero and for undefined gradients. The inputs keep their values and their `.grad`, even if `func` raises.
+    It checks the inputs that require grad, best in float64, and the outputs that do. It compares Jacobians, two runs of
+    backward, and backward for zero and for undefined gradients; options add forward mode and batches. The inputs keep
+    their values and their `.grad`, even if `func` raises.
     PyTorch: torch.autograd.gradcheck.
 
     Args:

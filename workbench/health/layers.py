@@ -29,7 +29,7 @@ def softmax_twice(run: TrainingRun) -> Iterator[Finding]:
                 False,
                 asked(
                     f"{told(node)} receives the output of {told(source)}, but cross entropy applies a softmax itself: "
-                    "a second one makes all probabilities nearly equal."
+                    "a second one flattens the probabilities, so that the loss can't approach 0."
                 ),
                 f"Pass raw scores (logits) to the loss, without the `{source.made.operation}`.",
                 source.line,
@@ -114,7 +114,7 @@ def statistics_stay(run: TrainingRun) -> Iterator[Finding]:
             f"{plural(len(norms), 'call')} of {listed([node.made.scope or 'the layer' for node in norms])} it used its "
             "running statistics, which never update."
         ),
-        "Call `model.train()` before training resumes; `eval()` stays in effect until then.",
+        "Call `model.train()` before the training steps: `eval()` stays in effect until then.",
         norms[0].line,
         norms[0].event,
         (norms[0].id,),

@@ -56,7 +56,7 @@ def evaluates_while_training(run: TrainingRun) -> Iterator[Finding]:
                 f"`eval()` {since}, so at {place(event.source)} {_off(name, event.modes)}, although the weights are "
                 f"updated.{f' Earlier, {code(name)} was in training mode.' if switched else ''}"
             ),
-            "Call `model.train()` before training resumes; `eval()` stays in effect until then.",
+            "Call `model.train()` before the training steps: `eval()` stays in effect until then.",
             event.source,
             at,
             tuple([each.tensor for each in event.parameters]),

@@ -141,10 +141,10 @@ def _gradients(chain: Sequence[RecordedNode], norms: Sequence[float], is_recurre
     each = factor ** (1 / count)
     if 1 / _EACH < each < _EACH or not _is_spread(norms, factor):
         return
-    step, where = ("time step", "time steps") if is_recurrent else ("layer", "layers")
+    where = "time steps" if is_recurrent else "layers"
     facts = (
         f"its norm goes from {last:.3g} at {told(chain[-1])} to {first:.3g} at {_short(chain[0], chain[-1])}, a factor "
-        f"of {each:.2g} per {step} over {count + 1} {where}"
+        f"of {each:.2g} from each of these {count + 1} {where} to the one before"
     )
     end = "first time steps" if is_recurrent else "input"
     ids = tuple([node.id for node in chain])

@@ -106,8 +106,8 @@ _squeeze_own = define(
 def matmul(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the matrix product of (..., n, m) and (..., m, p): (..., n, p).
 
-    A vector on the left is a row, on the right a column, and loses that dimension in the result; two vectors give a
-    number. Leading dimensions are a batch and broadcast.
+    A vector counts as a row on the left and as a column on the right, and the dimension that this adds is removed from
+    the result; two vectors give a number. Leading dimensions are a batch and broadcast.
 
     Raises:
         RuntimeError: if the inner sizes differ, or the dtypes do.

@@ -589,11 +589,11 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
-    """Return nll_loss of log_softmax: logits in, negative log-probability of the targets out.
+    """Return the mean negative log-probability of the targets, from logits: `nll_loss(log_softmax(input))`.
 
     Args:
         input: Logits (classes,), (n, classes) or (n, classes, ...).
-        target: Class numbers in the input's shape without classes; or probabilities in the input's shape.
+        target: Class numbers, in the input's shape without its class dimension; or probabilities, in its full shape.
         weight: A factor for each class.
         ignore_index: A class number whose targets don't count.
         label_smoothing: Mix this share of equal probabilities into the target, from 0 to 1.

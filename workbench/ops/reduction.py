@@ -210,8 +210,9 @@ def _extremum(name: str, everything: Any, along: Any, between: Any, best: Any, r
 
     named(extremum, name)
     extremum.__doc__ = (
-        f"Return the {name}imum of all elements, or (values, indices) along `dim`; nan if an element is.\n\n"
-        "For all elements, equal ones share the gradient; along `dim`, the chosen one receives it."
+        f"Return the {name}imum of all elements, (values, indices) along `dim`, or that of two tensors by element.\n\n"
+        "If an element is nan, so is the result. For all elements, equal ones share the gradient; along `dim`, the "
+        "chosen one receives it."
     )
     return operation(checked=False)(numpy_names(extremum))
 
@@ -513,8 +514,8 @@ def median(
 ) -> Tensor | tuple[Tensor, Tensor]:
     """Return the median of all elements, or (values, indices) along `dim`; of two middle elements, the lower.
 
-    It is nan if an element is. For all elements, equal ones share the gradient; along `dim`, the chosen one receives
-    it.
+    If an element is nan, so is the result. For all elements, equal ones share the gradient; along `dim`, the chosen one
+    receives it.
     """
     if out is not None:
         return into_each("median", out, median, self, dim, keepdim)
@@ -736,7 +737,8 @@ def _deviation(name: str, op: Any) -> Any:
     named(deviation, name)
     deviation.__doc__ = (
         f"Return the {'variance' if name == 'var' else 'standard deviation'} of all elements, or over `dim`.\n\n"
-        "The sum of squares is divided by the count minus `correction`, which is 1, or 0 if `unbiased` is False."
+        "The squared deviations from the mean are summed, and divided by the count minus `correction`: 1, or 0 if "
+        "`unbiased` is False."
     )
     return operation()(numpy_names(deviation))
 

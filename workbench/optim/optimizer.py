@@ -335,7 +335,7 @@ class SGD(OneByOne):
 
 
 class Adam(OneByOne):
-    """Move each parameter p by about `lr` per step, regardless of the size of its gradients (Kingma and Ba, 2015).
+    """Move each element by up to about `lr` per step, whatever the scale of its gradients (Kingma and Ba, 2015).
 
     In step t, the running means `m = beta1 * m + (1 - beta1) * grad` and `v = beta2 * v + (1 - beta2) * grad**2` are
     corrected for their start at zero: `m_hat = m / (1 - beta1**t)`, and v_hat likewise. Then `p = p - lr * m_hat /

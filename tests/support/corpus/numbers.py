@@ -70,8 +70,8 @@ def deep(torch, between, layers=8, scale=1.0, head=1.0, **options):
     return train(torch, net, *classes(torch), **options)
 
 
-fault("vanishing", "ROOT/16", "per layer over 9 layers")(deep, "Sigmoid", lr=0.01)
-fault("exploding", "per layer over 9 layers", beside=ANY)(deep, "LeakyReLU", scale=12.0, lr=1e-12)
+fault("vanishing", "ROOT/16", "from each of these 9 layers to the one before")(deep, "Sigmoid", lr=0.01)
+fault("exploding", "from each of these 9 layers to the one before", beside=ANY)(deep, "LeakyReLU", scale=12.0, lr=1e-12)
 for between in ("ReLU", "Tanh", "GELU"):
     healthy()(deep, between, 3, kind="Adam", lr=1e-3)
 healthy("the head begins with zeros")(deep, "Tanh", 3, head=0.0, kind="Adam", lr=0.01)
@@ -92,7 +92,7 @@ def recurrent(torch, scale, lr=1e-3, rounds=20):
     return train(torch, None, lr=lr, rounds=3, loss_of=loss_of, given=[w, *head.parameters()])
 
 
-fault("exploding", " per time step over 20 time steps", at="h = x[t]", beside=ANY)(recurrent, 1.0, 1e-9)
+fault("exploding", "from each of these 20 time steps", at="h = x[t]", beside=ANY)(recurrent, 1.0, 1e-9)
 fault("vanishing", "first time steps", at="h = x[t]")(recurrent, 0.02)
 healthy()(recurrent, 0.4)
 

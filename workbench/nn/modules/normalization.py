@@ -29,7 +29,7 @@ class Scaled(Module):
 
 
 class LayerNorm(Scaled):
-    """Normalize each sample to mean 0 and variance 1 over its last dimensions, then multiply by weight and add bias.
+    """Normalize over the last dimensions to mean 0 and variance 1, then multiply by weight and add bias.
 
     The result is `(x - mean) / sqrt(var + eps) * weight + bias`, in the input's shape. The layer works the same in
     training mode and eval mode. PyTorch: torch.nn.LayerNorm; see Ba et al. (2016).
