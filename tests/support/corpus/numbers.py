@@ -113,7 +113,7 @@ def reader(torch, kind, length):
     return train(torch, Reader(), torch.randn(6, length, 5), torch.arange(6) % 3, kind="Adam", lr=1e-3)
 
 
-fault("vanishing", "over 80 time steps", asks=True, slow=True)(reader, "RNN", 80)
+fault("vanishing", "these 80 time steps", asks=True, slow=True)(reader, "RNN", 80)
 healthy(slow=True)(reader, "RNN", 30)
 healthy(slow=True)(reader, "GRU", 40)
 
