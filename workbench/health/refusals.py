@@ -245,18 +245,19 @@ class _Refused:
                 f"Cut the graph at the start of each iteration: {cuts}. `retain_graph=True` would lead back "
                 "through all earlier iterations."
             )
-        recompute = f"ompute {code(names[0])} again in each iteration, inside the loop."
+        recompute = f"compute {code(names[0])} again in each iteration, inside the loop."
         if self._trains_beside(old, first):
             return (
                 f"Detach it before the loop if it's a constant, such as old log-probabilities or targets: "
-                f"{_detached(names[0])}. If weights should train through it, c{recompute}"
+                f"{_detached(names[0])}. If weights should train through it, {recompute}"
             )
         if old.line is None and "." in names[0]:  # what a module was given when it was made
             return (
                 f"Make `{names[0]}` a leaf that the module registers if it is to be trained: put `nn.Parameter(...)` "
-                f"around its value. Otherwise c{recompute}"
+                f"around its value. Otherwise {recompute}"
             )
-        return f"C{recompute} Once a step has changed the weights, `retain_graph=True` would fail or use old weights."
+        late = "Once a step has changed the weights, `retain_graph=True` would fail or use old weights."
+        return f"{begun(recompute)} {late}"
 
     def _trains_beside(self, old: RecordedNode, first: RecordedBackward) -> bool:
         """Return True if all weights that something was computed from are used again in this iteration, separately."""

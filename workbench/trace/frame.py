@@ -421,7 +421,7 @@ class Frame:
         self.touch(LEVELS)
 
     def add_edge(self, key: str, edge: EdgeState) -> None:
-        """Add an edge, or another seed in place of the earlier one."""
+        """Add an edge, or another seed instead of the earlier one."""
         self.edges[key] = edge
         self.touch(Key("edge", key))
 
