@@ -42,10 +42,13 @@ _FLOATING = ("float", "bfloat", "complex")  # how dtypes begin that can have gra
 
 
 class Why:
-    """An explanation of a gradient: prints as sentences; in a notebook it shows the gradient path and its cut.
+    """An explanation of a gradient. It prints as sentences; a notebook shows the gradient path and where it is cut.
 
-    `verdict` is "none", "zero", "not finite", "sum" (of several backward passes) or "there". `sentences` are certain,
-    `possible` lists possible causes, and `advice` says what to do.
+    Attributes:
+        verdict: "none", "zero", "not finite", "sum" (of several backward passes) or "there".
+        sentences: The statements that are certain.
+        possible: Causes that are possible, if the certain statements don't explain the gradient.
+        advice: What to do.
     """
 
     def __init__(self, trace: Trace, answer: Answer) -> None:
@@ -73,23 +76,27 @@ class Why:
 
 
 def why(tensor: Any, loss: Any = None) -> Why:
-    """Explain why the `.grad` of a tensor is None, zero or not finite, without a recording; nothing is changed.
+    """Explain why the `.grad` of a tensor is None, zero or not finite. You don't need a recording.
 
-    The tensor may be one of this package or of PyTorch. Only the graph is read, so the answer can't name the line that
-    cut the gradient path. If you recorded the program, `trace.why(tensor)` does. For example::
+    Only the graph is read, and nothing is changed. The graph doesn't contain the line that cut the gradient path:
+    to find that line, record the program and call `trace.why(tensor)`.
 
-        h = torch.relu(x @ w)
-        loss = (h.detach() * v).sum()
-        loss.backward()
-        print(workbench.why(w, loss))
+    Example:
+        >>> w = torch.ones(3, requires_grad=True)
+        >>> v = torch.ones(3, requires_grad=True)
+        >>> loss = (w.detach() * v).sum()
+        >>> loss.backward()
+        >>> answer = workbench.why(w, loss)  # print(answer) also lists possible causes
+        >>> print(answer.sentences[0])
+        `w.grad` is None: there's no path from `loss` to `w`.
 
     Args:
-        tensor: The tensor whose gradient to explain.
-        loss: The tensor on which you called `backward()`: the answer then says whether a gradient path connects
-            them.
+        tensor: The tensor whose gradient to explain, of this package or of PyTorch.
+        loss: The tensor on which you called `backward()`. With it, the answer says whether a gradient path connects
+            the loss and the tensor.
 
     Raises:
-        TypeError: if an argument isn't a tensor.
+        TypeError: if an argument isn't a tensor, or the tensors come from different engines.
     """
     from .recording import Trace
 

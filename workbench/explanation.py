@@ -152,10 +152,21 @@ class _OfFrames(Explanation):
 
 
 def explain(error: BaseException) -> Picture:
-    """Return a picture of an error: what failed, where, and what to do.
+    """Return a picture of an error, with what failed, on which line, and what to do.
 
-    It explains errors raised by this package or by PyTorch. For other errors, such as a shape mismatch, it shows the
-    layer or line that raised it, and the shapes of its inputs.
+    Pass an error raised by this package or by PyTorch. For an error that has nothing to do with autograd, such as a
+    shape mismatch, the picture shows the layer or line that raised the error, and the shapes of the inputs there.
+
+    Example:
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> loss = (x * x).sum()
+        >>> loss.backward()
+        >>> try:
+        ...     loss.backward()  # the saved tensors are freed already
+        ... except RuntimeError as error:
+        ...     picture = workbench.explain(error)
+        >>> print(str(picture).splitlines()[0])
+        RuntimeError at MulBackward0
 
     Args:
         error: The exception to explain.

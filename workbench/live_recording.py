@@ -26,16 +26,16 @@ SHARE = 4  # times as long as a picture took the cell has for itself before the 
 
 
 class live(record):  # named as what a user writes: `with live() as trace:`
-    """Record as `record()` does, and in a notebook draw the graph while the lines of the cell run.
+    """Record as `record()` does. In a notebook, also draw the graph while the cell runs.
 
-    At the end of the cell, the picture becomes that of the recording. Outside a notebook, `live` only records. It keeps
-    all events, because a growing picture can't drop its start.
+    When the cell ends, its picture becomes the player of the whole recording. Outside a notebook, `live` only
+    records. It keeps all events: a picture that grows can't drop its beginning, so there is no `last` option.
 
     Args:
-        engine: This package; may be omitted. PyTorch programs need `record(torch)`.
-        limit: The maximum number of values to store per tensor, by default 1,000. Larger tensors are stored as a
+        engine: This package; may be omitted. For a PyTorch program, use `record(torch)`.
+        limit: The maximum number of values to store per tensor, by default 1,000. A larger tensor is stored as a
             summary.
-        lines: Also record each line that runs in the methods of your Functions.
+        lines: Also record each line that runs in the methods of your Functions, for `show("function")`.
 
     Raises:
         TypeError: if `engine` is another module.

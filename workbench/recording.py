@@ -33,23 +33,40 @@ ONLY_OF_TORCH = 'values="all" is an option of record(torch) only.'
 
 
 class Trace(Timeline):
-    """A recording of a program, event by event: `show()` plays it, `save()` writes it to a file."""
+    """A recording of a program, event by event: the result of `with record() as trace:`.
+
+    `show()` plays the recording, `findings()` diagnoses it, and `why(tensor)` explains one gradient. `save()`
+    writes a file, which `workbench.load` reads.
+    """
 
     def __repr__(self) -> str:
         return f"<Trace of {len(self.events):,} events in {len(self.steps):,} steps: show() plays it>"
 
     def show(self, view: str = "graph", **options: Any) -> Picture:
-        """Return the trace as a picture to step through; it also plays in a notebook reopened without a kernel.
+        """Return a picture of the recording, with a player that steps through it.
 
-        A graph opens as many of its groups (scopes and repeated parts) as fit on a screen. The steps of a training
-        loop are drawn in the same place, one after the other. For a long run, the picture shows only a few steps.
+        In a notebook, the picture also plays after the notebook is reopened without a kernel. A graph opens as many of
+        its groups (scopes and repeated parts) as fit on a screen. The steps of a training loop are drawn in the same
+        place, one after the other. For a long run, the picture shows only a few steps.
+
+        | View         | It shows                                           | Use it                            |
+        | ------------ | -------------------------------------------------- | --------------------------------- |
+        | `"graph"`    | the graph and its backward pass, node by node      | first, to follow a gradient       |
+        | `"flow"`     | the graph, with wider arrows for larger gradients  | if gradients vanish or explode    |
+        | `"saved"`    | the tensors that each operation saves              | to see what needs memory          |
+        | `"memory"`   | the memory held for backward, after each event     | to find the peak                  |
+        | `"versions"` | each tensor's version number, line by line         | after an in-place error           |
+        | `"function"` | your Function line by line, with `ctx`             | with `record(lines=True)`         |
+        | `"error"`    | the graph at the moment when `backward()` failed   | after an error                    |
+        | `"health"`   | layers and parameters, with their norms per step   | for a training run                |
+        | `"compare"`  | this trace next to another one                     | to see where two runs differ      |
 
         Args:
-            view: "graph", "flow", "saved", "memory", "versions", "function", "error", "health" or "compare".
-            options: Options of the view. For a graph: `open=["layer1"]` opens these groups, `depth=2` opens the two
-                outer levels, and `step=500` shows this training step first. For "memory": `against=other` draws another
-                trace over this one. For "compare": `against=other` shows where the two traces differ. For all:
-                `legend=False` omits the sentence that explains the picture.
+            view: The name of a view from this table.
+            options: Options of the view. For "graph" and "flow": `open=["layer1"]` opens these groups, `depth=2` opens
+                the two outer levels, and `step=500` shows this training step first. "saved" takes `step`, and "health"
+                takes `open` and `depth`. For "memory", `against=other` draws another trace over this one; "compare"
+                requires `against=other`. In every view, `legend=False` omits the sentence that explains the picture.
 
         Raises:
             ValueError: if there is no such view.
@@ -60,10 +77,20 @@ class Trace(Timeline):
         return picture_of(self, storyboard(self, view, **options))
 
     def findings(self) -> Findings:
-        """Diagnose the recorded training run. Return a list of findings, which prints as readable text.
+        """Diagnose the recorded training run, and return a list of findings, which prints as readable text.
 
         Each finding describes one problem, with numbers and the line of your code. Certain findings come first.
         Possible issues follow and end with a question. Record at least three training steps.
+
+        Example:
+            >>> w = torch.ones(3, requires_grad=True)
+            >>> optimizer = torch.optim.SGD([w], lr=0.1)
+            >>> with workbench.record() as trace:
+            ...     for step in range(3):
+            ...         (w * w).sum().backward()
+            ...         optimizer.step()  # without optimizer.zero_grad()
+            >>> [finding.rule for finding in trace.findings()]
+            ['gradients not cleared']
         """
         from .health.findings import findings
 
@@ -72,13 +99,13 @@ class Trace(Timeline):
     def why(self, tensor: Any, loss: Any = None) -> Why:
         """Explain why the `.grad` of a tensor is None, zero, not finite, or a sum of several backward passes.
 
-        The answer is about the last backward pass that reaches the tensor. It names the responsible lines: the line
-        that cut the gradient path, a `zero_grad()`, the backward passes whose gradients were added, or the first
-        operation with a zero or nan.
+        The answer is about the last backward pass that reaches the tensor. It names the lines that are responsible: the
+        line that cut the gradient path, a `zero_grad()`, the backward passes whose gradients were added, or the first
+        operation whose result is zero or nan.
 
         Args:
-            tensor: A tensor, or the name of a variable that held one. "fc.weight" is enough for "net.fc.weight", if
-                no other tensor has that name.
+            tensor: A tensor, or the name of a variable that held one. "fc.weight" is enough for "net.fc.weight", if no
+                other tensor has that name.
             loss: Look at the backward pass that started at this loss, instead of the last one.
 
         Raises:
@@ -89,15 +116,15 @@ class Trace(Timeline):
         return why_in(self, tensor, loss)
 
     def save(self, path: str | PathLike[str], step: int | None = None, theme: str | Theme | None = None) -> None:
-        """Write the trace or a picture of it to a file; the file's suffix chooses the format.
+        """Write the trace, or a picture of the trace, to a file. The suffix of `path` chooses which.
 
-        .json is the trace itself, which `load` reads; a large one is compressed with gzip. Every other suffix is a
-        picture in that format, as for `Picture.save`.
+        "run.json" stores the trace itself, and `workbench.load` reads it again; a large trace is compressed with gzip.
+        With any other suffix, such as ".html" or ".png", the file is a picture in that format: see `Picture.save`.
 
         Args:
             path: Where to write.
-            step: The step to draw, counted from 0: the player's "5 / 7" is step 4.
-            theme: "light", "dark", "projector" or "print".
+            step: For a picture, the step to draw, counted from 0: the player's "5 / 7" is step 4.
+            theme: For a picture, "light", "dark", "projector" or "print".
         """
         if _is_data(path, step, theme):
             from .scene.picture import write_whole
@@ -127,24 +154,34 @@ def picture_of(trace: Trace, board: Storyboard) -> Picture:
 
 
 class record:  # named as what a user writes: `with record() as trace:`
-    """Record every operation and backward pass in a `with` block, to replay it later with `trace.show()`.
+    """Record the operations and backward passes of a `with` block, to replay them with `trace.show()`.
 
-    `with workbench.record() as trace:` records programs of this package, `with workbench.record(torch) as trace:` those
-    of PyTorch. In pictures, tensors have the names of the variables that hold them.
+    To record a PyTorch program, pass the module: `with workbench.record(torch) as trace:`. In pictures, a tensor
+    has the name of the variable that holds it.
+
+    Example:
+        >>> import workbench
+        >>> import workbench as torch
+        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> with workbench.record() as trace:
+        ...     loss = (x * x).sum()
+        ...     loss.backward()
+        >>> trace
+        <Trace of 11 events in 7 steps: show() plays it>
 
     Args:
         engine: The `torch` module, to record PyTorch. Omit it to record this package.
-        limit: The maximum number of values to store per tensor: by default 1,000, or 100 with PyTorch. Larger
-            tensors are stored as a summary.
+        limit: The maximum number of values to store per tensor: by default 1,000, or 100 with PyTorch. A larger
+            tensor is stored as a summary.
         lines: Also record each line that runs in the methods of your Functions, with its variables, for
             `show("function")`.
-        last: Keep about the last `last` events, so that recording a long run uses bounded memory. If two training
-            steps fit, the recording begins at the start of a step. Otherwise it may begin in the middle of one; earlier
-            nodes are kept without their source lines. If a single graph or backward pass has more events than that,
-            the limit is exceeded until the pass is over. The first step of the player shows how many events were
-            dropped.
-        values: "seen" (the default) records the results that PyTorch's graph exposes; "all" also records results
-            inside PyTorch's operations. With "all", a few reshapes appear under another node name. For PyTorch only.
+        last: Keep only about this many of the newest events, so that the recording of a long run uses bounded
+            memory. If two training steps fit, the recording begins at the start of a step. Otherwise it may begin
+            in the middle of a step; earlier nodes are kept without their source lines. A single graph or backward
+            pass with more events than `last` is kept until it ends. The first step of the player shows how many
+            events were dropped.
+        values: "seen" (the default) records the results that PyTorch's graph exposes. "all" also records the
+            results inside PyTorch's operations; a few reshapes then have another node name. For PyTorch only.
 
     Raises:
         TypeError: if `engine` is another module, or an option has the wrong type.
@@ -260,11 +297,23 @@ def _leave(recorder: Recorder) -> None:
 
 
 def show(tensor: Any, view: str = "graph", **options: Any) -> Picture:
-    """Return a picture of the graph that computed a tensor, with its saved tensors; no recording is needed.
+    """Return a picture of the graph that computed a tensor, with its saved tensors. You don't need a recording.
+
+    Example:
+        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> print(workbench.show((x * x).sum(), legend=False))
+        Autograd graph
+        output (output)
+        └─ sum(x * x): SumBackward0  5.0
+           └─ x * x: MulBackward0
+              ├╌ saved other (x): (2,)  [1. 2.]
+              ├╌ saved self (x): (2,)  [1. 2.]
+              ├─ x (leaf): (2,)  [1. 2.]
+              └─ x (leaf, see above)
 
     Args:
         tensor: A tensor of this package or of PyTorch.
-        view: "graph", or another view of `Trace.show`.
+        view: "graph", or another view from the table in `help(trace.show)`.
         options: Options of the view, as for `Trace.show`.
 
     Raises:

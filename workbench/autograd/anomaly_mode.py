@@ -24,10 +24,10 @@ class Remembering(Protocol):
 
 
 class set_detect_anomaly:
-    """Switch anomaly mode on or off at once; as a context manager, until its end.
+    """Switch anomaly mode on or off immediately. Used with `with`, the change ends with the block.
 
     Args:
-        mode: On or off.
+        mode: True for on, False for off.
         check_nan: Raise RuntimeError when a node's gradient contains nan.
     """
 
@@ -47,12 +47,14 @@ class set_detect_anomaly:
 
 
 class detect_anomaly:
-    """Remember for every node created inside which lines created it, and raise an error at the first nan in a gradient.
+    """Inside the `with` block, find the operation that causes a nan in a backward pass.
 
-    PyTorch: torch.autograd.detect_anomaly.
+    Every node remembers the lines that created it. At the first gradient with a nan, the backward pass raises an
+    error with these lines. PyTorch: torch.autograd.detect_anomaly.
 
     Args:
-        check_nan: Raise RuntimeError when a node's gradient contains nan.
+        check_nan: Raise RuntimeError when a node's gradient contains nan. If False, only errors of other kinds show
+            the lines.
     """
 
     def __init__(self, check_nan: bool = True) -> None:

@@ -162,20 +162,17 @@ def backward(
 ) -> None:
     """Compute the gradient of `tensors` with respect to every leaf they depend on, and add it to the leaf's `.grad`.
 
-    The gradients of several tensors are summed. Every `.grad` has its own memory. In PyTorch 2.13, the gradients of two
-    leaves may share memory, and then a second backward pass adds twice (DIFFERENCES.md). PyTorch:
-    torch.autograd.backward.
+    The gradients of several tensors are summed. Every `.grad` has its own memory. In PyTorch 2.13, the `.grad` of two
+    leaves may share memory; a second backward pass then adds its gradients to that memory twice (DIFFERENCES.md).
 
     Args:
         tensors: One or more tensors that require grad.
-        grad_tensors: For each tensor, the gradient to start with, in the tensor's shape. If omitted, it is 1; each
-            tensor must then have a single element.
-        retain_graph: Keep the graph and its saved tensors, so that you can run backward through them again. The
-            default is `create_graph`.
+        grad_tensors: For each tensor, the gradient to start with, in the tensor's shape. If omitted, the gradient is 1;
+            each tensor must then have a single element.
+        retain_graph: Keep the graph, so that you can run backward through it again. The default is `create_graph`.
         create_graph: Record this computation too, so that you can differentiate the gradients again.
         grad_variables: Deprecated; use `grad_tensors`.
-        inputs: Tensors, gradient edges, or a dict of them. Only these receive a gradient, even if they aren't
-            leaves.
+        inputs: Tensors, gradient edges, or a dict of them: the only ones that get a gradient, even if not leaves.
 
     Raises:
         RuntimeError: if a tensor doesn't require grad, if the graph was already freed, or if a tensor has several
@@ -229,18 +226,21 @@ def _backward(
 ) -> None:
     """Compute the gradient of this tensor with respect to every leaf it depends on, and add it to the leaf's `.grad`.
 
+    Example:
+        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> (x * x).sum().backward()
+        >>> x.grad
+        tensor([2., 4.])
+
     Args:
-        gradient: The gradient to start with, in this tensor's shape. If omitted, it is 1; the tensor must then have
-            a single element.
-        retain_graph: Keep the graph and its saved tensors, so that you can run backward through them again. The
-            default is `create_graph`.
+        gradient: The gradient to start with, in this tensor's shape. It may be omitted for a single element, and is 1.
+        retain_graph: Keep the graph, so that you can run backward through it again. The default is `create_graph`.
         create_graph: Record this computation too, so that you can differentiate the gradients again.
-        inputs: Tensors, gradient edges, or a dict of them. Only these receive a gradient, even if they aren't
-            leaves.
+        inputs: Tensors, gradient edges, or a dict of them: the only ones that get a gradient, even if not leaves.
 
     Raises:
-        RuntimeError: if this tensor doesn't require grad, if the graph was already freed, or if this tensor has
-            several elements and `gradient` is omitted.
+        RuntimeError: if this tensor doesn't require grad, if the graph was already freed, or if this tensor has several
+            elements and `gradient` is omitted.
     """
     if inputs is None and create_graph is False and ran_without_task(self, gradient, retain_graph):
         return
@@ -262,20 +262,22 @@ def grad(
 ) -> Any:
     """Return the gradients of `outputs` with respect to `inputs`, without changing any `.grad`.
 
-    PyTorch: torch.autograd.grad.
+    Example:
+        >>> x = torch.tensor(3.0, requires_grad=True)
+        >>> torch.autograd.grad(x * x, x)
+        (tensor(6.),)
 
     Args:
         outputs: One or more tensors that require grad; the gradients of several are summed.
         inputs: One or more tensors or gradient edges, or a dict of them.
-        grad_outputs: For each output, the gradient to start with, in the output's shape. If omitted, it is 1; each
-            output must then have a single element.
-        retain_graph: Keep the graph and its saved tensors, so that you can run backward through them again. The
-            default is `create_graph`.
+        grad_outputs: For each output, the gradient to start with, in the output's shape. If omitted, the gradient is 1;
+            each output must then have a single element.
+        retain_graph: Keep the graph, so that you can run backward through it again. The default is `create_graph`.
         create_graph: Record this computation too, so that you can differentiate the results again.
         only_inputs: Deprecated; ignored.
         allow_unused: Return None for an input that no output depends on, instead of raising RuntimeError.
-        is_grads_batched: `grad_outputs` and the results have an additional first dimension. One backward pass,
-            under vmap, runs for all its rows.
+        is_grads_batched: `grad_outputs` and the results have an additional first dimension. One backward pass, under
+            vmap, computes the gradients for all rows of this dimension.
         materialize_grads: Return zeros for an input that no output depends on.
 
     Returns:

@@ -43,7 +43,7 @@ class DualLevel:
 
 
 class UnpackedDualTensor(NamedTuple):
-    """A dual tensor's value and its tangent, None if there is none."""
+    """The value of a dual tensor, and its tangent, or None if there is no tangent."""
 
     primal: Tensor
     tangent: Tensor | None
@@ -116,7 +116,7 @@ def pushed_from(t: Tensor, function: Callable[..., Any], *args: Any) -> Any:
 
 
 def enter_dual_level() -> int:
-    """Open the level for dual tensors, and return its number.
+    """Open the level for dual tensors, and return its number. Prefer `with dual_level():`, which also closes the level.
 
     Raises:
         RuntimeError: if a level is open already.
@@ -139,9 +139,17 @@ def exit_dual_level(*, level: int | None = None) -> None:
 
 
 class dual_level:
-    """Open a level for a `with` block, or for each call of a decorated function.
+    """Open a level for forward mode: inside the `with` block, tensors can carry tangents.
 
-    PyTorch: torch.autograd.forward_ad.dual_level.
+    You can also decorate a function. PyTorch: torch.autograd.forward_ad.dual_level.
+
+    Example:
+        >>> import workbench.autograd.forward_ad as fwAD
+        >>> x, direction = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 0.0])
+        >>> with fwAD.dual_level():
+        ...     y = fwAD.make_dual(x, direction).square()
+        ...     fwAD.unpack_dual(y).tangent  # how y changes if x moves along the direction
+        tensor([2., 0.])
     """
 
     def __enter__(self) -> int:
@@ -171,13 +179,14 @@ class dual_level:
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
-    """Return a view of `tensor` that carries a tangent, which later operations push forward.
+    """Return a dual tensor: a view of `tensor` that carries a tangent.
 
-    In inference mode it carries none. PyTorch: torch.autograd.forward_ad.make_dual.
+    Operations on a dual tensor also compute the tangent of their result. In inference mode, the result carries no
+    tangent. PyTorch: torch.autograd.forward_ad.make_dual.
 
     Args:
-        tensor: The value, of floating point.
-        tangent: The direction, of floating point and of the same shape.
+        tensor: The value, in floating point.
+        tangent: The direction in which the value moves, in floating point and in the same shape.
         level: The number of the open level; None for the open one.
 
     Raises:
@@ -239,7 +248,10 @@ def check_size(tensor: Tensor, tangent: Tensor) -> None:
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """Return a view of the value without tangent, and the tangent; None if there is none or in inference mode."""
+    """Return the value and the tangent of a dual tensor, as a pair `(primal, tangent)`.
+
+    The tangent is None if the tensor carries none, and in inference mode.
+    """
     if (local.modes.dual is None) if level is None else level < 0:
         return UnpackedDualTensor(tensor, None)
     if not isinstance(tensor, Tensor):

@@ -27,7 +27,7 @@ from .tensor import InferenceTensor, Tensor, wrap
 
 
 class FunctionCtx:
-    """The methods of `ctx`, the object through which forward passes data to backward."""
+    """The methods of `ctx`, the object with which the forward of a Function passes data to its backward."""
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Save tensors for backward, which gets them from `ctx.saved_tensors`.
@@ -41,7 +41,7 @@ class FunctionCtx:
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor) -> None:
-        """Save tensors (or None) for jvp, which gets them from `ctx.saved_tensors`.
+        """Save tensors (or None) for the method `jvp`, which gets them from `ctx.saved_tensors`.
 
         Raises:
             AssertionError: if an argument is anything else.
@@ -58,7 +58,7 @@ class FunctionCtx:
         self.dirty_tensors = args
 
     def mark_non_differentiable(self, *args: Tensor) -> None:
-        """Mark outputs of forward that have no gradient: they don't require grad."""
+        """Mark the outputs of forward that have no gradient, such as indices: they won't require grad."""
         self.non_differentiable = args
 
     def mark_shared_storage(self, *pairs: Any) -> None:
@@ -72,7 +72,7 @@ class FunctionCtx:
         )
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Choose whether missing gradients reach backward as zeros (True, the default) or as None."""
+        """Choose what backward gets for an output without a gradient: zeros (True, the default) or None."""
         self.materialize_grads = value
 
 
@@ -547,24 +547,22 @@ class _SingleLevelFunction(FunctionCtx, metaclass=FunctionMeta):
 class Function(_SingleLevelFunction):
     """A differentiable operation of your own: define `forward` and `backward`, and call `apply`.
 
-    For example::
+    Example:
+        >>> class Square(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_backward(x)
+        ...         return x**2
+        ...
+        ...     @staticmethod
+        ...     def backward(ctx, grad_output):
+        ...         (x,) = ctx.saved_tensors
+        ...         return 2 * x * grad_output
+        >>> y = Square.apply(torch.tensor(3.0, requires_grad=True))
 
-        class Square(Function):
-            @staticmethod
-            def forward(ctx, x):
-                ctx.save_for_backward(x)
-                return x**2
-
-            @staticmethod
-            def backward(ctx, grad_output):
-                (x,) = ctx.saved_tensors
-                return 2 * x * grad_output
-
-        y = Square.apply(x)
-
-    `forward(ctx, *args)` gets the arguments of `apply` and returns a tensor or a tuple of tensors. Operations
-    inside `forward` aren't recorded. Pass tensors to `backward` with `ctx.save_for_backward`, and anything else as
-    attributes of `ctx`.
+    `forward(ctx, *args)` gets the arguments of `apply` and returns a tensor or a tuple of tensors. Operations inside
+    `forward` aren't recorded. Pass tensors to `backward` with `ctx.save_for_backward`, and anything else as attributes
+    of `ctx`.
 
     `backward(ctx, *grad_outputs)` gets the gradient of each output, in the output's shape. It returns one value per
     argument of `forward`: a gradient in the argument's shape, or None if the argument isn't a tensor or needs no
@@ -572,8 +570,7 @@ class Function(_SingleLevelFunction):
 
     If `forward` doesn't take `ctx`, define `setup_context(ctx, inputs, output)` to fill it. Other optional methods are
     `jvp`, which pushes tangents forward, and `vmap`, which runs a whole batch; `generate_vmap_rule = True` derives
-    `vmap` from the other methods. `vjp` is another name for `backward`. PyTorch:
-    https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function
+    `vmap` from the other methods. `vjp` is another name for `backward`. PyTorch: torch.autograd.Function.
     """
 
     vmap = staticmethod(no_vmap)

@@ -175,9 +175,9 @@ def _result(values: Any, several: bool, create_graph: bool) -> Any:
 
 @enable_grad()
 def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """Return func's outputs, and `v` times its Jacobian: one backward pass that starts with `v`.
+    """Return the outputs of `func`, and the product of the vector `v` with the Jacobian, as a pair.
 
-    PyTorch: torch.autograd.functional.vjp.
+    One backward pass computes the product, which has the inputs' shapes. PyTorch: torch.autograd.functional.vjp.
 
     Args:
         func: A function of the inputs that returns a tensor or a tuple of tensors.
@@ -200,10 +200,11 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 @enable_grad()
 def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """Return func's outputs, and its Jacobian times `v`: how the outputs change if the inputs move along `v`.
+    """Return the outputs of `func`, and the product of the Jacobian with the vector `v`, as a pair.
 
-    It runs two backward passes instead of forward mode: the result of the first is linear in the gradient it starts
-    with, and its derivative by that gradient, started with `v`, is the product. PyTorch: torch.autograd.functional.jvp.
+    The product has the outputs' shapes: it is the change of the outputs if the inputs move along `v`. Two backward
+    passes compute it: the second one differentiates the first with respect to the gradient that the first one
+    starts with. `torch.func.jvp` needs only one forward pass. PyTorch: torch.autograd.functional.jvp.
 
     Args:
         func: A function of the inputs that returns a tensor or a tuple of tensors.
@@ -235,20 +236,25 @@ def jacobian(
     vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:
-    """Return the Jacobian of func: the derivative of every output element with respect to every input element.
+    """Return the Jacobian of `func`: the derivative of every output element with respect to every input element.
 
-    The shape is the output's shape followed by the input's. Several outputs give a tuple with a Jacobian each, and so
-    do several inputs; several of both give a tuple of tuples: `result[i][j]` is output i by input j. PyTorch:
-    torch.autograd.functional.jacobian.
+    The Jacobian's shape is the output's shape followed by the input's shape. With several outputs, the result is a
+    tuple with a Jacobian for each, and so it is with several inputs. With several of both, `result[i][j]` belongs
+    to output i and input j. PyTorch: torch.autograd.functional.jacobian.
+
+    Example:
+        >>> torch.autograd.functional.jacobian(lambda x: x * x.sum(), torch.tensor([1.0, 2.0]))
+        tensor([[4., 1.],
+                [2., 5.]])
 
     Args:
         func: A function of the inputs that returns a tensor or a tuple of tensors.
         inputs: A tensor, or a tuple of tensors.
         create_graph: Record this computation too, so that you can differentiate the results again.
         strict: Raise RuntimeError if an output doesn't depend on an input, instead of returning zeros.
-        vectorize: Run one batched pass for all elements, not one pass for each.
-        strategy: "reverse-mode", or "forward-mode" to push tangents instead, where results keep their history.
-            "forward-mode" requires `vectorize`.
+        vectorize: Run one batched pass for all elements, not one pass for each element.
+        strategy: "reverse-mode" for backward passes. "forward-mode" pushes tangents forward instead; it requires
+            `vectorize`.
     """
     if strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError(
@@ -342,17 +348,17 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """Return the second derivatives of func, which returns one number: the Jacobian of its gradient.
+    """Return the Hessian of `func`: the second derivatives of a function that returns a single number.
 
-    The shape is the input's shape twice. Several inputs give a tuple of tuples. PyTorch:
-    torch.autograd.functional.hessian.
+    The Hessian's shape is the input's shape twice. With several inputs, the result is a tuple of tuples:
+    `result[i][j]` belongs to the inputs i and j. PyTorch: torch.autograd.functional.hessian.
 
     Args:
         func: A function of the inputs that returns a tensor with one element.
         inputs: A tensor, or a tuple of tensors.
         create_graph: Record this computation too, so that you can differentiate the results again.
         strict: Raise RuntimeError if a gradient doesn't depend on an input, instead of returning zeros.
-        vectorize: Run one batched pass for all elements of the gradient, not one pass for each.
+        vectorize: Run one batched pass for all elements of the gradient, not one pass for each element.
         outer_jacobian_strategy: "reverse-mode", or "forward-mode" to push tangents through the backward pass.
             "forward-mode" requires `vectorize`.
     """
@@ -393,9 +399,9 @@ def _gradient_and_vector(
 
 @enable_grad()
 def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """Return func's output, which is one number, and `v` times its Hessian: a backward pass through a backward pass.
+    """Return the output of `func`, and the product of the vector `v` with the Hessian, as a pair.
 
-    PyTorch: torch.autograd.functional.vhp.
+    The product has the inputs' shapes. The whole Hessian is never computed. PyTorch: torch.autograd.functional.vhp.
 
     Args:
         func: A function of the inputs that returns a tensor with one element.
@@ -414,10 +420,11 @@ def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 @enable_grad()
 def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """Return func's output, which is one number, and its Hessian times `v`.
+    """Return the output of `func`, and the product of the Hessian with the vector `v`, as a pair.
 
-    The result equals vhp's, because a Hessian is symmetric where the second derivatives are continuous. vhp is faster:
-    hvp needs one more backward pass. PyTorch: torch.autograd.functional.hvp.
+    The product has the inputs' shapes. The Hessian is symmetric if the second derivatives are continuous, so `vhp`
+    gives the same product. `vhp` is faster, because `hvp` needs one more backward pass. PyTorch:
+    torch.autograd.functional.hvp.
 
     Args:
         func: A function of the inputs that returns a tensor with one element.

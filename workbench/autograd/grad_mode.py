@@ -90,7 +90,17 @@ def _around_generator(mode: Callable[[], _GradMode], function: Callable[..., Any
 
 
 class no_grad(_GradMode):
-    """Record nothing inside: results don't require grad. A context manager, and a decorator with or without `()`."""
+    """Don't record operations inside the `with` block: their results don't require grad.
+
+    You can also decorate a function with `@torch.no_grad()` or `@torch.no_grad`.
+
+    Example:
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> with torch.no_grad():
+        ...     y = 2 * x
+        >>> y.requires_grad
+        False
+    """
 
     _mode = False
 
@@ -106,13 +116,16 @@ class no_grad(_GradMode):
 
 
 class enable_grad(no_grad):
-    """Record inside, even within `no_grad`. A context manager, and a decorator with or without `()`."""
+    """Record operations inside the `with` block, even if the block is within `no_grad`.
+
+    You can also decorate a function with `@torch.enable_grad()` or `@torch.enable_grad`.
+    """
 
     _mode = True
 
 
 class set_grad_enabled(_GradMode):
-    """Switch recording on or off at once; as a context manager, until its end."""
+    """Switch recording on or off immediately. Used with `with`, the change ends with the block."""
 
     def __init__(self, mode: bool) -> None:
         check_bool(mode, "set_grad_enabled", "enabled")
@@ -147,7 +160,10 @@ def is_multithreading_enabled() -> bool:
 
 
 class set_multithreading_enabled(_GradMode):
-    """Choose at once whether PyTorch's backward may use several threads; as a context manager, until its end."""
+    """Choose whether backward passes of PyTorch may use several threads. The workbench always uses the calling thread.
+
+    The choice holds immediately. Used with `with`, it ends with the block.
+    """
 
     def __init__(self, mode: bool) -> None:
         check_bool(mode, "set_multithreading_enabled", "enabled")
@@ -165,7 +181,14 @@ class set_multithreading_enabled(_GradMode):
 
 
 class inference_mode(_GradMode):
-    """Record nothing inside, not even versions: autograd can't use tensors created here."""
+    """Don't record operations inside the `with` block, and don't count writes into tensors either.
+
+    This mode is faster than `no_grad` in PyTorch. The price: a tensor that is created inside can't be saved for
+    backward later. You can also decorate a function with `@torch.inference_mode()`.
+
+    Args:
+        mode: False switches inference mode off inside the block.
+    """
 
     def __new__(cls, mode: bool | Callable[..., Any] = True) -> Any:
         if callable(mode):  # `@inference_mode` without brackets

@@ -34,7 +34,7 @@ Parts = list[list[Tensor]]  # for each input, of each output; with the history t
 
 
 class GradcheckError(RuntimeError):
-    """The error of gradcheck for a wrong derivative."""
+    """The error that `gradcheck` raises for a wrong derivative."""
 
     __module__ = f"{__package__}.gradcheck"  # where users find it
 
@@ -57,32 +57,39 @@ def gradcheck(
     fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:
-    """Check func's gradients against differences of its values; return True if they agree.
+    """Check the derivatives that backward computes for `func` against finite differences; return True if they agree.
 
-    It checks the inputs that require grad, best in float64, and the outputs that do. It compares Jacobians, two runs of
-    backward, and backward for zero and for undefined gradients; options add forward mode and batches. The inputs keep
-    their values and their `.grad`, even if `func` raises.
-    PyTorch: torch.autograd.gradcheck.
+    For each input that requires grad, `gradcheck` compares the Jacobian from backward passes with one from
+    differences: each input element is moved by `eps` up and down. Backward also runs twice, which must give the
+    same gradients, and with zero and missing gradients. The inputs keep their values and `.grad`, even on errors.
+
+    Use float64 inputs. In float32, a difference for an `eps` of 1e-6 has only one or two correct digits, so even a
+    right derivative fails the check. PyTorch: torch.autograd.gradcheck.
+
+    Example:
+        >>> x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+        >>> torch.autograd.gradcheck(torch.sin, x)
+        True
+        >>> torch.autograd.gradcheck(lambda x: x.detach() * x, x, raise_exception=False)
+        False
 
     Args:
-        func: A function of the inputs that returns a tensor, or several.
+        func: A function of the inputs that returns a tensor, or several. Those that require grad are checked.
         inputs: A tensor, or a sequence of arguments.
-        eps: The step to either side for the differences.
-        atol: The absolute tolerance: entries may differ by `atol + rtol * abs(numeric)`.
-        rtol: The relative tolerance.
+        eps: How far each input element is moved up and down.
+        atol, rtol: The tolerances: two entries may differ by `atol + rtol * abs(numeric)`.
         raise_exception: Raise GradcheckError at the first failure, instead of returning False.
-        nondet_tol: How much two runs of backward may differ.
-        check_undefined_grad: Check backward for undefined gradients.
+        nondet_tol: How much the gradients of two equal backward passes may differ.
+        check_undefined_grad: Also run backward with missing gradients, which must count as zeros.
         check_grad_dtypes: No effect: gradients must have their input's dtype in any case.
-        check_batched_grad: Check backward under vmap.
-        check_batched_forward_grad: Check forward mode under vmap.
-        check_forward_ad: Check forward mode.
-        check_backward_ad: Check backward.
-        fast_mode: Compare one random direction instead of whole Jacobians.
+        check_batched_grad, check_batched_forward_grad: Also run backward, or forward mode, under vmap.
+        check_forward_ad: Also check forward mode: the tangents of the outputs.
+        check_backward_ad: Check backward mode.
+        fast_mode: Compare the Jacobians along one random direction only, instead of element by element.
         masked: No effect: there are no sparse tensors.
 
     Raises:
-        GradcheckError: if a check fails and `raise_exception`.
+        GradcheckError: if a check fails and `raise_exception` is True.
     """
     _check_directions(check_forward_ad, check_backward_ad, check_batched_forward_grad, check_batched_grad)
     try:
@@ -151,19 +158,21 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """Check func's second derivatives with gradcheck of its gradients; return True if they agree.
+    """Check second derivatives of `func` against finite differences; return True if they agree.
 
-    The gradients are a function of the inputs and of `grad_outputs`. PyTorch: torch.autograd.gradgradcheck.
+    `gradgradcheck` runs `gradcheck` on a function that computes the gradients of `func`, for the given inputs and
+    `grad_outputs`. Use float64 inputs, for the reason that `gradcheck` gives. PyTorch:
+    torch.autograd.gradgradcheck.
 
     Args:
         func: A function of the inputs that returns a tensor, or several.
         inputs: A tensor, or a sequence of arguments.
-        grad_outputs: The gradients to start with; None for random ones.
-        gen_non_contig_grad_outputs: Draw `grad_outputs` with gaps in memory.
-        check_fwd_over_rev: Check forward mode through backward.
-        check_rev_over_rev: Check backward through backward.
+        grad_outputs: The gradients to start the first backward pass with; None for random numbers.
+        gen_non_contig_grad_outputs: Place the random `grad_outputs` in memory with gaps between their elements.
+        check_fwd_over_rev: Also check forward mode through the backward pass.
+        check_rev_over_rev: Check backward mode through the backward pass.
 
-    The other arguments are those of gradcheck.
+    The other arguments are those of `gradcheck`.
     """
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
@@ -628,9 +637,10 @@ def _check_old(name: str, grad_out: float) -> None:
 def get_numerical_jacobian(
     fn: Callable[[Any], Any], inputs: Sequence[Any], target: Any = None, eps: float = 1e-3, grad_out: float = 1.0
 ) -> tuple[Tensor, ...]:
-    """Return the Jacobian of the first output by each input that requires grad, or by each target, from differences.
+    """Return the Jacobian of the first output, from finite differences, for each input that requires grad.
 
-    `fn` takes the inputs as one tuple. A target is perturbed in place, and may be anything that `fn` reads.
+    `fn` takes the inputs as one tuple. With `target`, its tensors are moved in place instead of the inputs; they
+    may be anything that `fn` reads.
     """
     _check_old("get_numerical_jacobian", grad_out)
     found = Jacobians(lambda *given: fn(given), tuple(inputs), eps, 0, 0)
@@ -646,7 +656,7 @@ def get_numerical_jacobian_wrt_specific_input(
     input: Tensor | None = None,
     is_forward_ad: bool = False,
 ) -> tuple[Tensor, ...]:
-    """Return the Jacobian of each output by one input, from differences."""
+    """Return the Jacobian of each output with respect to one input, from finite differences."""
     perturbed = inputs[input_idx] if input is None else input
     if not perturbed.requires_grad:
         raise AssertionError("Expected input to have requires_grad=True")
@@ -674,10 +684,11 @@ def _get_numerical_jacobian(
 def get_analytical_jacobian(
     inputs: Any, output: Tensor, nondet_tol: float = 0.0, grad_out: float = 1.0
 ) -> tuple[tuple[Tensor, ...], bool, bool, bool]:
-    """Return the Jacobian of an output by each input that requires grad, from its backward pass.
+    """Return the Jacobian of an output with respect to each input that requires grad, from backward passes.
 
-    With it come three bools: whether a second run gave the same, and whether the gradients had the inputs' sizes and
-    dtypes.
+    Returns:
+        The Jacobians, and three bools: whether a second backward pass gave the same gradients, and whether the
+        gradients had the inputs' sizes and the inputs' dtypes.
     """
     _check_old("get_analytical_jacobian", grad_out)
     wanted = _requiring(inputs)

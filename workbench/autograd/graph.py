@@ -31,13 +31,14 @@ __all__ = [
 ]
 
 GradientEdge = namedtuple("GradientEdge", ["node", "output_nr", "ownership_token"], defaults=[None])
-GradientEdge.__doc__ = "A place in the graph where a gradient arrives: a node and which output of it."
+GradientEdge.__doc__ = "A place in the graph where a gradient arrives: a node, and the number of one of its outputs."
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """Return the edge to which this tensor's gradient goes now; the edge keeps the graph alive.
+    """Return the place in the graph where the gradient of `tensor` arrives.
 
-    PyTorch: torch.autograd.graph.get_gradient_edge.
+    You can pass this edge to `backward` or `grad` instead of the tensor. The edge keeps the graph in memory. A
+    later in-place write into the tensor doesn't change the edge. PyTorch: torch.autograd.graph.get_gradient_edge.
     """
     if not tensor.requires_grad:
         raise failed(RuntimeError(errors.NO_GRADIENT_EDGE), tensor)
@@ -60,7 +61,9 @@ def _node_of(t: Tensor) -> Node | None:
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
-    """Count a write that the engine couldn't see.
+    """Count a write into a tensor that the engine couldn't see, for example one through NumPy.
+
+    A backward pass that needs the earlier value then raises an error, instead of computing a wrong gradient.
 
     Args:
         tensor: A tensor, or several.
@@ -77,13 +80,15 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
 
 
 class saved_tensors_hooks:
-    """Pass every tensor saved inside through `pack_hook`, and through `unpack_hook` when it is read.
+    """Inside the `with` block, change how tensors are saved for backward.
 
-    PyTorch: torch.autograd.graph.saved_tensors_hooks.
+    Whenever an operation saves a tensor, `pack_hook` gets the tensor, and its result is stored instead. When
+    backward needs the tensor, `unpack_hook` makes it from the stored result. PyTorch:
+    torch.autograd.graph.saved_tensors_hooks.
 
     Args:
-        pack_hook: Takes a tensor; returns anything, which is stored instead.
-        unpack_hook: Takes the result of `pack_hook`; returns a tensor of the same values.
+        pack_hook: Takes a tensor and returns anything, which is stored instead.
+        unpack_hook: Takes the result of `pack_hook` and returns a tensor of the same values.
     """
 
     def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
@@ -111,14 +116,18 @@ class saved_tensors_hooks:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Save a copy of every saved tensor; PyTorch moves it to the CPU, where the workbench's tensors already are."""
+    """Inside the `with` block, save a copy of every saved tensor.
+
+    PyTorch moves the copies from the GPU to the CPU's memory. In the workbench, all tensors are in that memory
+    already.
+    """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         super().__init__(lambda t: wrap(t._array.copy()), lambda t: t)
 
 
 class disable_saved_tensors_hooks(contextlib.ContextDecorator):
-    """Make saved-tensor hooks raise RuntimeError(error_message) inside."""
+    """Inside the `with` block, refuse hooks on saved tensors: registering one raises RuntimeError(error_message)."""
 
     def __init__(self, error_message: str) -> None:
         self._message = error_message
@@ -138,13 +147,15 @@ class disable_saved_tensors_hooks(contextlib.ContextDecorator):
 def register_multi_grad_hook(
     tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: str = "all"
 ) -> RemovableHandle:
-    """Call `fn` once in every backward pass with the gradients of several tensors.
+    """Call `fn` in every backward pass with the gradients of several tensors.
 
     PyTorch: torch.autograd.graph.register_multi_grad_hook.
 
     Args:
-        tensors: The tensors.
-        fn: In mode "all", takes a list of all gradients, None for a missing one; in mode "any", takes the first one.
+        tensors: The tensors whose gradients `fn` gets.
+        fn: The function to call. In mode "all", it is called when all gradients have arrived, and takes a list of
+            them, with None for a tensor without a gradient. In mode "any", it takes the first gradient that
+            arrives.
         mode: "all" or "any".
 
     Returns:
@@ -233,7 +244,11 @@ class _Mutation:
 
 
 class allow_mutation_on_saved_tensors(contextlib.ContextDecorator):
-    """Allow in-place writes to saved tensors inside; a backward pass inside reads the values from before the writes."""
+    """Inside the `with` block, allow in-place writes to saved tensors.
+
+    A backward pass inside the block uses the values from before the writes. Normally, such a backward pass raises
+    an error.
+    """
 
     def __enter__(self) -> _Mutation:
         modes = local.modes

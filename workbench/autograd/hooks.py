@@ -125,7 +125,7 @@ for _kind, _name, _member in (
         "retains_grad",
         property(
             lambda self: self._meta is not None and self._meta.retains_grad,
-            doc="Whether it keeps its gradient in `.grad` though it is no leaf.",
+            doc="True if this tensor isn't a leaf but stores its gradient in `.grad`, because of `retain_grad()`.",
         ),
     ),
     (Node, "register_hook", register_node_hook),

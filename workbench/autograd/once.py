@@ -39,7 +39,11 @@ class Error(Node):
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate the backward of a Function so that a second derivative raises an error instead of being wrong."""
+    """Decorate a Function's `backward` that can't be differentiated itself.
+
+    Use the decorator if `backward` computes with NumPy, for example. Without it, a second derivative would silently
+    be wrong. With it, a second derivative raises RuntimeError.
+    """
 
     @functools.wraps(fn)
     def wrapper(ctx: Any, *args: Any) -> Any:

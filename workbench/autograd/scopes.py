@@ -138,9 +138,16 @@ def _forget_other_threads() -> None:
 
 
 class scope:  # named as what a user writes: `with scope("layer1"):`
-    """Name the nodes created inside a `with` block; nested scopes are joined: "encoder/layer1".
+    """Name the nodes that are created inside a `with` block, so that pictures draw them as one group.
 
-    Each thread has its own scopes. AccumulateGrad nodes belong to none, because a leaf may be used in several.
+    Nested scopes are joined: a node inside `scope("encoder")` and `scope("layer1")` is in "encoder/layer1". Each
+    thread has its own scopes. AccumulateGrad nodes belong to no scope, because a leaf may be used in several.
+
+    Example:
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> with workbench.scope("encoder"):
+        ...     h = torch.relu(x)
+        >>> picture = workbench.show(h.sum())  # draws a box "encoder" around the ReLU
 
     Args:
         name: The name of the scope.

@@ -432,13 +432,15 @@ drivers: dict[type, OwnEngine] = {}  # by the class of an engine's tensors
 
 
 def drive(engine: ModuleType) -> None:
-    """Use an engine that you wrote: from now on `record()`, `show()` and `step()` accept its tensors.
+    """Make an engine that you wrote known to the workbench: `record()`, `show()` and `step()` then accept its tensors.
 
-    The engine needs a class `Tensor` with `data`, `grad`, `requires_grad` and `grad_fn`. A node needs `name()`, `edges`
-    (for each operand, the node that gets its gradient, or None) and `run(gradient)`. The engine's list `listeners`
-    holds functions, which the engine calls as `listener(kind, *facts)` when it creates, runs or frees a node, and so
-    on. `show()` and `step()` also work without that list; `record()` needs it. A second call for the same engine has no
-    effect.
+    The engine is a module with a class `Tensor`, whose instances have `data`, `grad`, `requires_grad` and
+    `grad_fn`. Each node needs three members: `name()`, `run(gradient)`, and `edges`, which has for each operand the
+    node that gets the operand's gradient, or None.
+
+    `record()` also needs a list named `listeners` in the module. The list holds functions. The engine calls each of
+    them as `listener(kind, *facts)` when it creates, runs or frees a node. A second call of `drive` for the same
+    engine has no effect.
 
     Args:
         engine: The module of the engine.

@@ -16,10 +16,14 @@ except ImportError:
 
 
 class WatchCallback(Watches, Callback):  # pyright: ignore[reportGeneralTypeIssues]  it comes from one of two libraries
-    """Watch a training run as `workbench.watch` does, with its `every`, `path` and `keep`.
+    """Watch a Lightning training run as `workbench.watch` does: `Trainer(callbacks=[WatchCallback(every=50)])`.
 
-    The steps in `record_steps`, counted from 1 as in that file, are recorded as a whole, in `run.step-1.json` next to
-    the file. With several optimizers, the first is watched. `callback.watched.show()` shows the run so far.
+    With several optimizers, the first one is watched. `callback.watched.show()` shows the run so far.
+
+    Args:
+        every, path, keep: The arguments of `workbench.watch`.
+        record_steps: Steps to record completely, counted from 1. The recording of step 1 is `run.step-1.json`, next
+            to the file.
     """
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:

@@ -13,13 +13,16 @@ except ImportError:
 
 
 class WatchTrainerCallback(Watches, TrainerCallback):  # pyright: ignore[reportGeneralTypeIssues]  it takes this file for the library
-    """Watch a training run as `workbench.watch` does, with its `every`, `path` and `keep`.
+    """Watch a run of Hugging Face's Trainer as `workbench.watch` does: pass `callbacks=[WatchTrainerCallback()]`.
 
-    The steps in `record_steps`, counted from 1 as in that file, are recorded as a whole, in `run.step-1.json` next to
-    the file. `callback.watched.show()` shows the run so far.
+    `callback.watched.show()` shows the run so far. If training raises an error, the Trainer doesn't notify
+    callbacks. Every line is in the file by then. The last line, which marks the end of the run, is written when the
+    program ends, when the trainer is deleted, or when it trains again.
 
-    When training raises an error, the Trainer doesn't notify callbacks. Every line is in the file by then. The last
-    line, which marks the end of the run, is written when the program ends, the trainer is deleted, or it trains again.
+    Args:
+        every, path, keep: The arguments of `workbench.watch`.
+        record_steps: Steps to record completely, counted from 1. The recording of step 1 is `run.step-1.json`, next
+            to the file.
     """
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:

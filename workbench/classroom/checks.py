@@ -27,9 +27,10 @@ HOOK = "import workbench.classroom\nfrom workbench.classroom.checks import tell\
 def check(prediction: Any, truth: Any, tolerance: float = 1e-3) -> str | Verdict:
     """Check a prediction or an exercise, and explain what is wrong without giving the answer away.
 
-    `check(prediction, truth)` compares numbers, lists or tensors of one shape, words, booleans, or a shape (a tuple).
-    `check("name-of-an-exercise", answer)` runs the answer, names the misconception it shows, if any, and stores the
-    points for `progress()`. The exercise is registered in a file next to the notebook.
+    `check(prediction, truth)` compares a prediction with the right value: numbers, lists or tensors of one shape,
+    words, booleans, or a shape (a tuple). `check("name-of-an-exercise", answer)` runs the answer to an exercise.
+    The result names the misconception that the answer shows, if any, and the points count in `progress()`. A file
+    next to the notebook registers the exercise.
 
     Args:
         prediction: The prediction, or the name of an exercise. `...` means "not yet", and so does None unless
@@ -50,7 +51,7 @@ def check(prediction: Any, truth: Any, tolerance: float = 1e-3) -> str | Verdict
 
 
 def grade(name: str, answer: Any) -> float:
-    """Print what is right or wrong with an answer, and return its points; for a grader's hidden test.
+    """Print what is right or wrong in an answer, and return its points. Hidden tests of a grader call this function.
 
     Args:
         name: The name of the exercise.
@@ -114,7 +115,10 @@ def keep_points(path: Path, name: str, points: float) -> None:
 
 
 def progress() -> Progress:
-    """Return the points reached in each exercise next to this notebook; prints as a list, and shows as a picture."""
+    """Return the points reached in each exercise of the notebooks in this folder.
+
+    The result prints as a list, and a notebook shows it as a picture.
+    """
     return Progress(read_points(Path(FILE)))
 
 

@@ -71,7 +71,14 @@ _SAID = 200  # characters of an error that are shown
 
 @dataclass(frozen=True)
 class Misconception:
-    """A well-known mistake: its name, a hint why it is wrong (never what is right), and answers that show it."""
+    """A common mistake in an exercise, with the hint that it triggers.
+
+    Attributes:
+        name: What the mistake is called.
+        hint: Why the answer is wrong. The hint never says what is right.
+        answer: A wrong answer that shows the mistake.
+        also: More answers that show it.
+    """
 
     name: str
     hint: str
@@ -475,7 +482,10 @@ class Marked:
 
 
 def marked(mine: Any, truth: Any, title: str = YOURS.format("gradient"), **given: Any) -> Marked:
-    """Return a picture of numbers with those that differ from `truth` marked, after tables of the `given` ones."""
+    """Return a picture of the numbers in `mine`, in which those that differ from `truth` are marked.
+
+    Both are tensors, arrays or lists of one shape. The numbers in `given`, by title, are shown in tables before it.
+    """
     found, right = _read(mine), _read(truth)
     if not isinstance(found, np.ndarray) or not isinstance(right, np.ndarray) or found.shape != right.shape:
         raise ValueError(ONE_SHAPE)
@@ -488,12 +498,15 @@ def _has_arrays(found: Any) -> bool:
 
 
 def results(*cases: _Case) -> Probe:
-    """Make a probe that returns the answer's result for each tuple of arguments."""
+    """Make a probe that runs the answer on each case, and returns the results.
+
+    A case is a list of arguments. Floats and lists of floats become tensors. The other probes take the same cases.
+    """
     return Cases(lambda answer, case: _call(answer, _leaves(case, False)), cases)
 
 
 def returned(*cases: _Case) -> Probe:
-    """Make a probe that returns where a Function's backward returns None and where a gradient, for each case."""
+    """Make a probe that shows where a Function's backward returns None, and where it returns a gradient."""
 
     def backward(answer: Any, case: _Case) -> list[str]:
         out = tensor(_call(answer, _leaves(case, True)))
@@ -506,22 +519,24 @@ def returned(*cases: _Case) -> Probe:
 
 
 def gradients(*cases: _Case) -> Probe:
-    """Make a probe that returns the gradients of each argument, with a different weight for each result element.
+    """Make a probe that returns the gradient of each argument of the answer.
 
-    With equal weights, an answer that forgets `grad_output` or sums too much wouldn't be noticed.
+    Backward starts with a different number for each element of the result. If all these numbers were 1, the probe
+    wouldn't notice an answer that forgets `grad_output`, or one that sums over too many elements.
     """
     return Cases(lambda answer, case: _gradients(answer, _leaves(case, True)), cases)
 
 
 def checked(*cases: _Case) -> Probe:
-    """Make a probe that returns whether `gradcheck` accepts the answer for each tuple of arguments."""
+    """Make a probe that returns True for each case in which `gradcheck` accepts the answer."""
     return lambda answer: [_agrees(torch.autograd.gradcheck, answer, case) for case in cases]
 
 
 def checked_twice(*cases: _Case) -> Probe:
-    """Make a probe that returns whether an answer's gradient is right and can be differentiated again.
+    """Make a probe that returns True for each case in which the answer's first and second derivatives are right.
 
-    gradcheck sends back gradients of 0 and 1, which a square doesn't change, so other gradients are sent too.
+    gradcheck starts backward with 0 and 1 only. Squaring doesn't change these numbers, so an answer that squares
+    `grad_output` would pass. The probe uses other numbers, too.
     """
     both = (torch.autograd.gradcheck, torch.autograd.gradgradcheck)
 
@@ -571,22 +586,14 @@ def on_ctx(node: Any) -> int:
 
 
 def words(value: Any) -> list[str]:
-    """Return a list of words as it is; for a probe that rejects other kinds of answers.
-
-    Raises:
-        Unusable: if the value is anything else.
-    """
+    """Return the value as a list if it is a list of words, and raise Unusable otherwise. For probes of your own."""
     if isinstance(value, list | tuple | set) and all(isinstance(each, str) for each in value):
         return list(value)
     raise Unusable("your code didn't give a list of words in quotes, such as ['x', 'y']")
 
 
 def tensor(value: Any) -> Any:
-    """Return a tensor as it is; for a probe that rejects other kinds of answers.
-
-    Raises:
-        Unusable: if the value is anything else.
-    """
+    """Return the value if it is a tensor, and raise Unusable otherwise. For probes of your own."""
     if isinstance(value, torch.Tensor):
         return value
     raise Unusable(f"your code returned {_named(value)} instead of a tensor")
@@ -605,10 +612,9 @@ def _agrees(check: Callable[..., bool], answer: Any, case: _Case) -> bool:
 
 
 def slopes_of(function: Callable[..., Any], *cases: _Case) -> Probe:
-    """Make a probe that returns whether `gradcheck` accepts the answer as the backward of a function.
+    """Make a probe that returns True for each case in which `gradcheck` accepts the answer as a backward of `function`.
 
-    The answer is called with the incoming gradient and the function's arguments, and returns a gradient for each
-    argument.
+    The answer is called as `answer(grad_output, *arguments)`. It returns a gradient for each argument.
     """
 
     def probe(answer: Any) -> list[bool]:
@@ -629,17 +635,17 @@ def slopes_of(function: Callable[..., Any], *cases: _Case) -> Probe:
 
 
 def backward_of(function: Callable[..., Any], *cases: _Case) -> Probe:
-    """Make a probe that returns an answer's gradients, and marks wrong cells in tables.
+    """Make a probe that calls the answer as the backward of `function`, and marks wrong gradients in tables.
 
-    The answer is called as in `slopes_of`; a case contains the function's arguments. The incoming gradient has a
-    different number in each cell, and the engine doesn't record, so an answer can't use it.
+    The answer is called as `answer(grad_output, *arguments)`. `grad_output` has a different number in each cell.
+    The engine doesn't record the call, so an answer can't simply let the engine compute the gradients.
     """
     names = ("grad_output", *inspect.signature(function).parameters)
     return Cases(_backward_alone, tuple((_arriving(function, case), *case) for case in cases), names)
 
 
 def by_engine(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the backward of a function as the engine runs it, to use as the solution for `backward_of`."""
+    """Return the backward of `function` as the engine computes it. Use it as the solution for `backward_of`."""
 
     def backward(grad_output: Any, *arguments: Any) -> Any:
         with torch.enable_grad():
@@ -715,7 +721,10 @@ def _ended(sentence: str) -> str:
 
 
 class Unusable(Exception):
-    """Raised by a probe that can't use an answer's result; the text says why, as a sentence without its full stop."""
+    """The error that a probe raises if it can't use an answer's result.
+
+    The text says why, as a sentence without its full stop.
+    """
 
 
 _PYTHONS = {"TypeError", "AttributeError", "IndexError", "KeyError", "ValueError", "AssertionError"}

@@ -41,7 +41,8 @@ def exercise(
         name: Words with hyphens between them.
         asks: The question, as a sentence.
         solution: The right answer.
-        probes: By name, functions that try an answer out; its result is compared with the solution's.
+        probes: Functions by name. Each takes an answer, runs it and returns the result, which is compared with the
+            result for the solution. Without probes, the answer itself is compared.
         misconceptions: Wrong answers, each with the hint that it triggers.
         points: The maximum number of points.
 

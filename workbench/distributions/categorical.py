@@ -18,10 +18,20 @@ DIMENSIONS = "`{}` parameter must be at least one-dimensional."
 
 
 class Categorical(Distribution):
-    """Random class numbers; the last dimension of `probs` or `logits` has an entry per class, the others are the batch.
+    """Random class numbers, with a probability for each class.
 
-    Both are normalized: probabilities are divided by their sum, logits have their logsumexp subtracted. PyTorch:
+    Give either `probs` or `logits`. Their last dimension has an entry per class; the other dimensions are a batch
+    of variables. Probabilities are divided by their sum, and logits have their logsumexp subtracted. PyTorch:
     torch.distributions.Categorical.
+
+    Example:
+        >>> dice = torch.distributions.Categorical(probs=torch.ones(6))
+        >>> dice.log_prob(torch.tensor(3)).exp()
+        tensor(0.1667)
+
+    Args:
+        probs: The probabilities, which needn't sum to one.
+        logits: The logarithms of the probabilities, up to a constant.
     """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}

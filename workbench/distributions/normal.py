@@ -18,6 +18,10 @@ class Normal(Distribution):
     """Normally distributed variables with mean `loc` and standard deviation `scale`.
 
     PyTorch: torch.distributions.Normal.
+
+    Args:
+        loc: The mean, a number or a tensor with a mean per variable.
+        scale: The standard deviation, likewise.
     """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}

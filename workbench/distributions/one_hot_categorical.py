@@ -15,9 +15,9 @@ __all__ = ["OneHotCategorical"]
 
 
 class OneHotCategorical(Distribution):
-    """Random rows with a one at the drawn class and zeros elsewhere; `probs` and `logits` are those of Categorical.
+    """Random rows with a one at the class that was drawn, and zeros elsewhere.
 
-    PyTorch: torch.distributions.OneHotCategorical.
+    The arguments are those of Categorical. PyTorch: torch.distributions.OneHotCategorical.
 
     Raises:
         ValueError: if Categorical refuses the arguments.

@@ -35,11 +35,19 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
 
     An argument that `func` doesn't use gets a gradient of zeros. PyTorch: torch.func.grad.
 
+    Example:
+        >>> cube = lambda x: x**3
+        >>> torch.func.grad(cube)(torch.tensor(2.0))
+        tensor(12.)
+        >>> torch.func.grad(torch.func.grad(cube))(torch.tensor(2.0))
+        tensor(12.)
+
     Args:
         func: A function that returns a tensor with one element and no dimensions.
         argnums: The position of the argument to differentiate by, or a tuple of positions; negative ones count from
             the end. For a tuple, the gradient is a tuple.
-        has_aux: `func` returns `(output, aux)`; the new function returns `(gradient, aux)`.
+        has_aux: `func` returns `(output, aux)`, where `aux` is anything. The new function returns `(gradient,
+            aux)`.
     """
 
     @functools.wraps(func)
@@ -150,14 +158,20 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
     PyTorch: torch.func.vjp.
 
+    Example:
+        >>> output, pull = torch.func.vjp(torch.square, torch.tensor([1.0, 2.0]))
+        >>> pull(torch.tensor([1.0, 10.0]))  # the gradient, if the output's gradient is [1, 10]
+        (tensor([ 2., 40.]),)
+
     Args:
         func: A function of tensors, or of trees of tensors.
-        primals: The arguments of `func`, all of them differentiated by.
-        has_aux: `func` returns `(output, aux)`.
+        primals: The arguments of `func`; the product has a gradient for each of them.
+        has_aux: `func` returns `(output, aux)`, where `aux` is anything.
 
     Returns:
-        `(output, pull)`, or `(output, pull, aux)` with `has_aux`. `pull` takes cotangents with the structure and the
-        shapes of the output. It returns a tuple with a gradient for each of `primals`, and can be called again.
+        `(output, pull)`, or `(output, pull, aux)` with `has_aux`. `pull` takes gradients (cotangents) with the
+        structure and the shapes of the output. It returns a tuple with a gradient for each of `primals`. You can
+        call `pull` again.
     """
     return _vjp(func, primals, ALL, has_aux)
 
@@ -195,8 +209,8 @@ def jacrev(
 ) -> Callable[..., Any]:
     """Return a function that computes the Jacobian of `func` in reverse mode, one row per element of the output.
 
-    For each tensor of the output, the Jacobian has a tensor for each argument of `argnums`. Its shape is the output's
-    followed by the argument's. PyTorch: torch.func.jacrev.
+    For each tensor of the output, the Jacobian has a tensor for each argument of `argnums`. Its shape is the
+    output's shape followed by the argument's shape. PyTorch: torch.func.jacrev.
 
     Args:
         func: A function of tensors, or of trees of tensors.
@@ -235,16 +249,21 @@ def jacrev(
 
 
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
-    """Run `func`, and return its output with the change of the output along `tangents`: the Jacobian times `tangents`.
+    """Run `func`, and return its output with the change of the output if the inputs move along `tangents`.
 
-    PyTorch: torch.func.jvp.
+    This change is the product of the Jacobian with `tangents`. PyTorch: torch.func.jvp.
+
+    Example:
+        >>> x, direction = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 0.0])
+        >>> torch.func.jvp(torch.square, (x,), (direction,))
+        (tensor([1., 4.]), tensor([2., 0.]))
 
     Args:
         func: A function of tensors, or of trees of tensors.
         primals: The arguments of `func`, as a tuple.
         tangents: A direction: a tuple with the structure and the shapes of `primals`.
         strict: Raise RuntimeError if an output doesn't depend on the primals. Otherwise its tangent is zero.
-        has_aux: `func` returns `(output, aux)`.
+        has_aux: `func` returns `(output, aux)`, where `aux` is anything.
 
     Returns:
         `(output, tangent)`, or `(output, tangent, aux)` with `has_aux`.
@@ -312,8 +331,8 @@ def _tangent_below(out: Tensor, level: Any, strict: bool) -> Tensor:
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """Run `func`, and return its output with a function that computes the change of the output along any tangents.
 
-    This function is cheaper than jvp, because it doesn't run `func` again: it replays the recorded linear steps.
-    PyTorch: torch.func.linearize.
+    The function is cheaper than `jvp`: it doesn't run `func` again, but replays the recorded linear steps. PyTorch:
+    torch.func.linearize.
 
     Args:
         func: A function of tensors, or of trees of tensors.
@@ -368,8 +387,9 @@ def jacfwd(
 ) -> Callable[..., Any]:
     """Return a function that computes the Jacobian of `func` in forward mode, one column per element of the arguments.
 
-    The result is the same as jacrev's. Forward mode is cheaper if there are fewer arguments than outputs. For negative
-    `argnums` PyTorch 2.13 returns zeros, and the workbench the right values. PyTorch: torch.func.jacfwd.
+    The result is the same as that of `jacrev`. Forward mode is cheaper if the arguments have fewer elements than
+    the output. For negative `argnums`, PyTorch 2.13 returns zeros; the workbench returns the right values. PyTorch:
+    torch.func.jacfwd.
 
     Args:
         func: A function of tensors, or of trees of tensors.
@@ -505,15 +525,21 @@ def vmap(
 ) -> Callable[..., Any]:
     """Return a function that runs `func` for every sample of a batch at once.
 
-    An output that is the same for all samples is repeated at any place of `out_dims`; PyTorch 2.13 repeats it only in
-    front. PyTorch: torch.func.vmap.
+    If an output is the same for all samples, it is repeated along the dimension of `out_dims`; PyTorch 2.13 always
+    repeats it along the first dimension. PyTorch: torch.func.vmap.
+
+    Example:
+        >>> rows = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> torch.func.vmap(torch.dot)(rows, rows)  # torch.dot takes two vectors
+        tensor([ 5., 25.])
 
     Args:
         func: A function written for one sample.
-        in_dims: The batch dimension of each positional argument, or None for an argument that all samples share. It may
-            be a tree with the structure of the argument.
-        out_dims: The place of the batch dimension in each output.
-        randomness: "error" refuses random numbers, "different" draws them for each sample, "same" shares them.
+        in_dims: The batch dimension of each positional argument, or None for an argument that all samples share. It
+            may be a tree with the structure of the argument.
+        out_dims: The position of the batch dimension in each output.
+        randomness: "error" refuses random numbers, "different" draws other numbers for each sample, and "same" uses
+            the same numbers for all samples.
         chunk_size: The maximum number of samples that run at once; None runs all at once.
     """
     if randomness not in ("error", "different", "same"):
@@ -674,10 +700,17 @@ def functional_call(
 ) -> Any:
     """Call `module` with the given tensors instead of its own parameters and buffers.
 
-    Use it to differentiate or batch a module as a function of its parameters. PyTorch: torch.func.functional_call.
+    Use it to differentiate a module with respect to its parameters, or to run it with a batch of parameters. The
+    module itself stays unchanged. PyTorch: torch.func.functional_call.
+
+    Example:
+        >>> layer = nn.Linear(2, 1)
+        >>> given = {"weight": torch.tensor([[1.0, 2.0]]), "bias": torch.zeros(1)}
+        >>> torch.func.functional_call(layer, given, torch.tensor([3.0, 4.0]))
+        tensor([11.])
 
     Args:
-        module: A module, which stays as it is.
+        module: The module to call.
         parameter_and_buffer_dicts: Tensors by name, as one dict or a sequence of dicts.
         args: The positional arguments of the call, as a tuple, or one argument.
         kwargs: The keyword arguments of the call.
@@ -787,12 +820,17 @@ def _held_at(module: Any, name: str) -> tuple[dict[str, Any], str]:
 
 
 def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """Stack the parameters and the buffers of several modules of one class, for vmap over `functional_call`.
+    """Stack the parameters and the buffers of several modules, to run all modules at once.
 
-    PyTorch: torch.func.stack_module_state.
+    The modules must be of one class. Pass the result to `functional_call` under `vmap`. PyTorch:
+    torch.func.stack_module_state.
+
+    Args:
+        models: The modules.
 
     Returns:
-        `(parameters, buffers)`: by name, new leaves with a first dimension of size `len(models)`.
+        `(parameters, buffers)`: two dicts of new leaves by name. Each leaf has a first dimension of size
+        `len(models)`.
 
     Raises:
         RuntimeError: if the modules differ in class, in training mode, or in which parameters require grad.

@@ -48,11 +48,16 @@ _OF_LAYERS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One problem of a training run: a certain one, or a possible issue that ends with a question (`certain` is False).
+    """One problem of a training run: certain, or a possible issue that ends with a question.
 
-    `rule` is a short name such as "not finite". `sentence` says what happened and where, with numbers; `next_step` says
-    what to do. `line` is the line of your code. `trace.frame(event + 1)` is the graph at that moment, and `ids` are the
-    nodes and tensors that the finding is about.
+    Attributes:
+        rule: A short name, such as "not finite".
+        certain: True if the finding is certain, False if it is a question.
+        sentence: What happened and where, with numbers.
+        next_step: What to do.
+        line: The line of your code.
+        event: The event that shows the problem: `trace.frame(event + 1)` is the graph at that moment.
+        ids: The nodes and tensors that the finding is about.
     """
 
     rule: str

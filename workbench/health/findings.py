@@ -114,8 +114,10 @@ _CHECKED = "Checked for non-finite, cut, uncleared, vanishing and exploding grad
 class Findings(list[Finding]):
     """A list of findings that prints as readable text: certain findings first, then possible issues.
 
-    `looked_at` says what was checked, `lost` what wasn't recorded, and `functions` names the Functions whose backward
-    was checked.
+    Attributes:
+        looked_at: What was checked.
+        lost: What the trace didn't record.
+        functions: The names of the Functions whose backward was checked.
     """
 
     def __init__(self, found: Iterable[Finding] = (), looked_at: str = "", lost: str = "", functions: str = "") -> None:

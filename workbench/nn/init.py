@@ -19,10 +19,10 @@ Random = np.random.Generator | None
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """Return the factor by which a layer's initial weights should be larger, given the activation after it.
+    """Return the factor by which a layer's initial weights should be larger because of the activation after the layer.
 
-    For example 1 for "linear" and "sigmoid", 5/3 for "tanh", and `sqrt(2)` for "relu". For "leaky_relu", `param` is the
-    negative slope.
+    For example, the factor is 1 for "linear" and "sigmoid", 5/3 for "tanh", and `sqrt(2)` for "relu". For
+    "leaky_relu", `param` is the negative slope.
     """
     if nonlinearity == "leaky_relu":
         if isinstance(param, bool) or not isinstance(param, (int, float, type(None))):
@@ -102,7 +102,10 @@ def eye_(tensor: Tensor) -> Tensor:
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Fill the kernels of a convolution so that it returns its input channels unchanged, as many as it has outputs."""
+    """Fill the kernels of a convolution so that the convolution returns its input channels unchanged.
+
+    Output channel i is input channel i. If there are more output channels than input channels, the rest is zero.
+    """
     shape = tensor._array.shape
     if len(shape) not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
@@ -118,20 +121,20 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Random = None) -> Tensor:
-    """Fill the tensor with uniform numbers that preserve the spread of values and gradients.
+    """Fill the tensor with uniform numbers that preserve the spread of values and gradients (Glorot and Bengio, 2010).
 
-    They are between -a and a, where `a = gain * sqrt(6 / (inputs + outputs))`. See Glorot and Bengio (2010). PyTorch:
-    torch.nn.init.xavier_uniform_.
+    The numbers are between -a and a, where `a = gain * sqrt(6 / (inputs + outputs))`, with the numbers of inputs
+    and outputs of the layer. PyTorch: torch.nn.init.xavier_uniform_.
     """
     bound = gain * math.sqrt(6.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Random = None) -> Tensor:
-    """Fill the tensor with normal numbers that preserve the spread of values and gradients.
+    """Fill the tensor with normal numbers that preserve the spread of values and gradients (Glorot and Bengio, 2010).
 
-    Their standard deviation is `gain * sqrt(2 / (inputs + outputs))`. See Glorot and Bengio (2010). PyTorch:
-    torch.nn.init.xavier_normal_.
+    The standard deviation is `gain * sqrt(2 / (inputs + outputs))`, with the numbers of inputs and outputs of the
+    layer. PyTorch: torch.nn.init.xavier_normal_.
     """
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor))), generator)
 
@@ -234,7 +237,7 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{function.__name__}`.", FutureWarning)
         return function(*args, **options)
 
-    deprecated_init.__name__, deprecated_init.__doc__ = old, f"Call {function.__name__}, and warn: the old name."
+    deprecated_init.__name__, deprecated_init.__doc__ = old, f"Call `{function.__name__}`, and warn: this name is old."
     return deprecated_init
 
 

@@ -71,7 +71,11 @@ class LBFGS(Optimizer):
             start = end
 
     def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
-        """Take up to `max_iter` steps, and return the loss before the first."""
+        """Take up to `max_iter` steps, and return the loss before the first one.
+
+        Args:
+            closure: A function that clears the gradients, computes the loss, calls `backward()`, and returns the loss.
+        """
         with no_grad():
             return self._steps(closure)
 

@@ -176,7 +176,23 @@ class LambdaLR(LRScheduler):
 
 
 class StepLR(LRScheduler):
-    """Multiply the learning rate by `gamma` every `step_size` epochs: `first_lr * gamma ** (epoch // step_size)`."""
+    """Multiply the learning rate by `gamma` every `step_size` epochs: `first_lr * gamma ** (epoch // step_size)`.
+
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
+        >>> for epoch in range(3):
+        ...     optimizer.step()  # usually many steps, one per batch
+        ...     scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.5]
+
+    Args:
+        optimizer: The optimizer whose learning rates to change.
+        step_size: The number of epochs between two changes.
+        gamma: The factor.
+        last_epoch: The number of the last epoch of a resumed run; -1 for a new run.
+    """
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size, self.gamma = step_size, gamma
@@ -193,7 +209,7 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """Multiply the learning rate by `gamma` at each of these epochs (`milestones`)."""
+    """Multiply the learning rate by `gamma` at each of the epochs in `milestones`."""
 
     def __init__(
         self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
@@ -295,7 +311,7 @@ class ExponentialLR(LRScheduler):
 class CosineAnnealingWarmRestarts(LRScheduler):
     """Lower the learning rate to `eta_min` along half a cosine wave in `T_0` epochs, and restart from the first rate.
 
-    Each wave is `T_mult` times as long as the one before (Loshchilov and Hutter, 2017).
+    Each wave is `T_mult` times as long as the wave before it (Loshchilov and Hutter, 2017).
     """
 
     def __init__(
@@ -350,16 +366,16 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 class ReduceLROnPlateau(LRScheduler):
     """Multiply the learning rate by `factor` when a measure, such as the validation loss, stops improving.
 
-    Pass the measure to each `step()`.
+    After each epoch, pass the measure to `step`: `scheduler.step(validation_loss)`.
 
     Args:
-        optimizer: The optimizer.
+        optimizer: The optimizer whose learning rates to change.
         mode: "min" if a smaller measure is better, "max" if a larger one is.
         factor: The factor, less than 1.
         patience: How many epochs without improvement to accept before the rate is lowered.
-        threshold: By how much the measure must improve to count.
-        threshold_mode: "rel" for a threshold relative to the best measure, "abs" for an absolute one.
-        cooldown: How many epochs to wait after a change before counting again.
+        threshold: By how much the measure must improve to count as improved.
+        threshold_mode: "rel" for a threshold relative to the best measure, "abs" for an absolute threshold.
+        cooldown: How many epochs to wait after a change before epochs without improvement count again.
         min_lr: The smallest learning rate, or a list with one per group.
         eps: Skip a change of the learning rate that is smaller than this.
     """
@@ -530,7 +546,7 @@ class OneCycleLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """Multiply the first learning rate by `factor` for `total_iters` epochs; after that it is the first rate itself."""
+    """Multiply the first learning rate by `factor` for `total_iters` epochs; then use the first rate itself."""
 
     def __init__(
         self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
@@ -610,11 +626,12 @@ class _Several(LRScheduler):
 
 
 class SequentialLR(_Several):
-    """Run one schedule after another: at the epoch `milestones[i]`, schedule i + 1 begins.
+    """Run one schedule after another: schedule i + 1 begins at the epoch `milestones[i]`.
 
     Raises:
-        ValueError: if the schedules belong to different optimizers, or if there aren't one more than milestones.
-        TypeError: if one of them isn't a schedule.
+        ValueError: if the schedules belong to different optimizers, or the number of schedules isn't that of
+            milestones plus 1.
+        TypeError: if an element of `schedulers` isn't a schedule.
     """
 
     def __init__(

@@ -274,8 +274,18 @@ def _checked_ways(optimizer: Optimizer) -> None:
 class SGD(OneByOne):
     """Move each parameter p against its gradient: `p = p - lr * grad`.
 
-    With `momentum`, it moves against a decaying sum of gradients, which starts with the first gradient: `v = momentum *
-    v + (1 - dampening) * grad`, then `p = p - lr * v`. PyTorch: torch.optim.SGD.
+    With `momentum`, each step moves against a decaying sum v of gradients. The sum starts with the first gradient,
+    and then `v = momentum * v + (1 - dampening) * grad` and `p = p - lr * v`. PyTorch: torch.optim.SGD.
+
+    Example:
+        >>> w = torch.tensor([1.0], requires_grad=True)
+        >>> optimizer = torch.optim.SGD([w], lr=0.1)
+        >>> for step in range(3):
+        ...     optimizer.zero_grad()
+        ...     (w * w).sum().backward()
+        ...     optimizer.step()
+        >>> w
+        tensor([0.5120], requires_grad=True)
 
     Args:
         params: Tensors, pairs (name, tensor), or a dict per group: the tensors in "params", and options for them.

@@ -32,20 +32,28 @@ from .theme import Theme, live_css, theme_named
 
 
 class Picture:
-    """A storyboard in every format: in a notebook the player, an image if that can't run, and always text.
+    """A picture that a notebook plays, `print` shows as text, and `save` writes to a file.
 
-    A notebook stores at most 150 kB of it, or 400 kB of an animation, and says what is left out of a larger one; `save`
-    writes everything.
+    If the player can't run, the notebook shows a still image. A notebook stores at most 150 kB of the picture, or
+    400 kB of an animation; a larger picture is shortened and says what is left out. `save` writes everything.
     """
 
     def __init__(self, storyboard: Storyboard) -> None:
         self.storyboard = storyboard
 
     def save(self, path: str | PathLike[str], step: int | None = None, theme: str | Theme | None = None) -> None:
-        """Write a file in the format of its suffix: a page, animation, still picture, graph as text, or data.
+        """Write the picture to a file. The suffix of `path` chooses the format.
 
-        .html, .gif and .mp4 play. .svg, .png, .pdf, .dot and .mmd (Mermaid) show the essence of the view (such as a
-        graph before backward frees any of it), or one step. .json is data.
+        | Suffix                   | The file contains                                                      |
+        | ------------------------ | ---------------------------------------------------------------------- |
+        | .html                    | the player, in one page that needs no kernel and no network            |
+        | .gif, .mp4               | an animation of all steps                                              |
+        | .svg, .png, .pdf         | a still picture of one step                                            |
+        | .dot, .mmd               | the graph of one step as text, for Graphviz or Mermaid                 |
+        | .json                    | the trace, which `workbench.load` reads; the data of any other picture |
+
+        Without `step`, a still picture shows the most informative step, such as the graph before backward frees any of
+        it.
 
         Args:
             path: Where to write.
@@ -54,17 +62,21 @@ class Picture:
 
         Raises:
             ValueError: if there is no such suffix, step or theme.
-            ModuleNotFoundError: if the package that draws the format isn't installed; it contains the command to type.
+            ModuleNotFoundError: if a package that the format needs isn't installed; the message has the command to
+                install it.
             OSError: if the file can't be written.
         """
         save_as(self.storyboard, path, step, theme)
 
     def to_html(self, theme: str | Theme | None = None) -> str:
-        """Return a self-contained page that plays the picture; without a theme it follows the reader's setting."""
+        """Return a self-contained page that plays the picture.
+
+        Without a theme, the page follows the reader's light or dark setting.
+        """
         return to_html(self.storyboard, theme)
 
     def to_svg(self, k: int | None = None, theme: str | Theme = "light") -> str:
-        """Return the picture after step k as an SVG document; for None it chooses the step, as `save` does."""
+        """Return the picture after step `k` as an SVG document; for None, the most informative step is chosen."""
         return to_svg(self.storyboard, k, theme)
 
     def __repr__(self) -> str:

@@ -28,10 +28,23 @@ def step(
 ) -> Stepper:
     """Return a Stepper, which runs the backward pass of `loss` one node at a time.
 
-    In a notebook it shows the graph with buttons; in code, call its `step()`, `back()` and `run()`. Stepping to the end
-    has the same effects, and raises the same errors, as `loss.backward()`, or as `autograd.grad` if you pass `inputs`.
-    With `inputs`, no `.grad` changes, and the gradients are in the Stepper's `grads`. If an input wasn't used, the
-    error is raised only after the last node has run.
+    In a notebook, the Stepper shows the graph with buttons. In code, call its methods `step()`, `back()` and
+    `run()`. Running all steps has the same effects as `loss.backward()`, and raises the same errors. With `inputs`,
+    it has those of `autograd.grad`: no `.grad` changes, and the Stepper's `grads` has the gradients. If the loss
+    doesn't depend on an input, the error is raised only after the last node has run.
+
+    Example:
+        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> loss = (x * x).sum()
+        >>> stepper = workbench.step(loss)
+        >>> stepper.step()
+        Stepper on main: 1 of 3 nodes run
+        ran:     SumBackward0
+        ready:   MulBackward0
+        no grad: x
+        >>> _ = stepper.run()
+        >>> x.grad
+        tensor([2., 4.])
 
     Args:
         loss: A tensor, or several.

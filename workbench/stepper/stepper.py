@@ -302,12 +302,15 @@ class _Heard:
 
 
 class Stepper(PausedBackward):
-    """A backward pass that runs one node at a time, forward and back; `step()` in workbench.stepper creates it.
+    """A backward pass that runs one node at a time, forward and back; `workbench.step(loss)` creates it.
 
-    Between steps, the engine's state is real: leaves have the gradients that have arrived, and saved tensors that the
-    engine has freed are freed. Going back restores this state. Other effects of your code, such as output and random
-    numbers, aren't undone; `warnings` lists hooks for which this matters. A Stepper holds every gradient and saved
-    tensor of its steps in memory.
+    Between two steps, you see the engine's real state: leaves have the gradients that have arrived so far, and
+    saved tensors that the engine has freed are freed. `back()` restores the earlier state. Other effects of your
+    code, such as output and random numbers, aren't undone; `warnings` lists hooks for which this matters. A Stepper
+    holds every gradient and saved tensor of its steps in memory.
+
+    `steps` lists the steps taken, `current` is the node that runs next, `pending` lists the gradients that wait at
+    nodes, and `grads` has the gradients so far. `done` is True if every node has run.
     """
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
@@ -333,12 +336,12 @@ class Stepper(PausedBackward):
         return self
 
     def run(self, until: Any = None) -> Stepper:
-        """Run until a place or condition, to the next breakpoint, or to the end.
+        """Run until a place or condition, until the next breakpoint, or to the end.
 
         Args:
-            until: Where to stop. A node, a tensor, an operation ("mul", "MulBackward0") or a scope stops before
-                that node runs. A condition ("not finite", "norm > 10"), or a function of the step that was just taken,
-                stops after that step.
+            until: Where to stop. A node, a tensor, a scope or an operation ("mul", "MulBackward0") stops before that
+                node runs. A condition ("not finite", "norm > 10") stops after a step that meets it. So does a function
+                that takes the step just taken and returns True.
         """
         stops = list(self.breakpoints)
         if until is not None:
@@ -346,7 +349,7 @@ class Stepper(PausedBackward):
         return self._go(stops, lambda: False)
 
     def over(self, scope: str) -> Stepper:
-        """Run until all nodes created in this scope have run, or to a breakpoint."""
+        """Run until all nodes that were created in this scope have run, or until a breakpoint."""
         left = {node for node in self._to_run() if is_in_scope(node, scope)}
         if not left:
             raise ValueError(NO_SCOPE.format(scope, self._known_scopes()))
@@ -478,9 +481,9 @@ class Stepper(PausedBackward):
         return self
 
     def switch(self, branch: Branch | str) -> Stepper:
-        """Continue on another branch where it stopped.
+        """Continue on another branch, at the step where you left that branch.
 
-        The Stepper goes back to where the branches part, and replays the gradients of the other one.
+        The Stepper goes back to the step where both branches part, and replays the gradients of the other branch.
         """
         branch = self._named(branch)
         course = list(branch.steps)
@@ -504,19 +507,20 @@ class Stepper(PausedBackward):
             self._put(node, nr, old)
 
     def edit(self, node: Any, input_nr: int, value: Any) -> Stepper:
-        """Change the gradient that waits at a node, before the node runs.
+        """Change a gradient that waits at a node, before the node runs.
 
-        If you went back before, the next step starts a new branch; `compare` shows how it differs from the old one.
+        If you edit after going back, the next step starts a new branch. `compare` then shows how the new branch differs
+        from the old one.
 
         Args:
-            node: A node, a tensor whose gradient waits, or a name such as "MulBackward0" or "mul" if only one such
-                node has a waiting gradient.
+            node: A node, a tensor whose gradient waits, or a name such as "MulBackward0" or "mul", if only one node of
+                this name has a waiting gradient.
             input_nr: Which of the node's incoming gradients to change, counted from 0.
-            value: A number, or an array or tensor of the gradient's shape.
+            value: A number, or an array or tensor in the gradient's shape.
 
         Raises:
             TypeError: if `value` is anything else, or has another dtype.
-            ValueError: if its shape differs, or no gradient waits there.
+            ValueError: if the shape differs, or no gradient waits there.
         """
         node, input_nr = self._found(node), _index(input_nr)
         have = self._carried(node, input_nr)

@@ -115,11 +115,11 @@ def are_equal(a: Any, b: Any) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Step:
-    """One step: the node that ran, its number counted from 1, its incoming gradients, and the gradients that it sent.
+    """One step of a Stepper: the node that ran, with the gradients that it received (`grads`) and sent (`outs`).
 
-    `captured` is True if the gradient is returned to the caller, `hooks` lists the kinds of hooks that ran, and `error`
-    is the error that was raised. `edits` has the gradients that you changed before the step, `replaced` their old
-    values.
+    `number` is the number of the step, counted from 1. `captured` is True if the gradient is returned to the
+    caller, `hooks` lists the kinds of hooks that ran, and `error` is the error that was raised. `edits` has the
+    gradients that you changed before the step, and `replaced` has their old values.
     """
 
     number: int
@@ -407,7 +407,7 @@ def leaf_called(s: PausedBackward, node: AccumulateGrad) -> str:
 class Breakpoint:
     """A place or condition at which every run stops: before a node runs, or after a step with certain gradients.
 
-    With both a place and a condition, it stops after a step at that place if the condition holds.
+    With both a place and a condition, a run stops after a step at that place if the step meets the condition.
     """
 
     place: str | Node | None = None

@@ -89,20 +89,28 @@ class Evaluation:
 
 
 def explore(f: Callable[..., Tensor], /, **inputs: Any) -> Exploration:
-    """Return a picture of f's graph with a slider for each input. Moving a slider reruns f.
+    """Return a picture of the graph of `f` with a slider for each input. When you move a slider, `f` runs again.
 
-    The picture shows the values, the gradients, and a plot of f, with its tangent, against the input you moved last. In
-    a saved notebook, the first slider plays while the other inputs keep their start values.
+    The picture shows the values and the gradients, and plots `f` against the input that you moved last, with the
+    tangent at that point. In a saved notebook without a kernel, the first slider still moves, while the other
+    inputs keep their start values.
+
+    Example:
+        >>> picture = workbench.explore(lambda x, w: (w * x).tanh(), x=2.0, w=(-3, 3))
+        >>> picture.move(w=0.5)  # from code; in a notebook, drag the slider
+        >>> print(picture.sentence)
+        f(x=2.0, w=0.5) is 0.7616; its slope is 0.21 by x and 0.8399 by w.
 
     Args:
         f: A function whose parameters have the names of `inputs`. It returns a tensor with one element.
-        inputs: A number is the start value of a slider. A pair (low, high) is the range of a slider; it starts in
-            the middle, or a little to the right if that is 0. A tensor or an array gets no slider and stays constant.
+        inputs: By name, the value of each parameter of `f`. A number is the start value of a slider. A pair (low,
+            high) is the range of a slider, which starts in the middle, or a little to the right if the middle is 0.
+            A tensor or an array gets no slider and stays constant.
 
     Raises:
-        TypeError: if f isn't callable, or an input or the result has another type.
+        TypeError: if `f` isn't callable, or an input or the result has another type.
         ValueError: if a range is empty or not finite, or the result has several elements.
-        RuntimeError: if f fails.
+        RuntimeError: if `f` fails.
     """
     if not callable(f):
         raise TypeError(EXPLORE_KIND.format(type(f).__name__))
@@ -151,8 +159,8 @@ def _slider(name: str, given: Any) -> Input:
 class Exploration(Picture):
     """A picture of a function with sliders, which `explore()` returns.
 
-    `values` are the positions of the sliders, `result` is f's result there, and `slopes` has its gradients.
-    `move(x=1.0)` moves sliders.
+    `values` has the position of each slider, by name. `result` is the function's result at these positions, and
+    `slopes` has the gradient of the result for each slider. `move(x=1.0)` moves a slider from code.
     """
 
     def __init__(

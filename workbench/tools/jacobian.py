@@ -39,9 +39,19 @@ _WAYS = {"reverse": "a backward for each element of an output", "forward": "a ta
 
 
 def jacobian(f: Callable[[Tensor], Tensor], x: Tensor, mode: Mode = "reverse", *, legend: bool = True) -> Picture:
-    """Return a picture that builds the Jacobian of f at x, one pass at a time.
+    """Return a picture of the Jacobian of `f` at `x`, built one pass at a time.
 
-    Each backward pass adds one row (in forward mode, each pass adds one column).
+    The Jacobian has a row for each element of `f(x)` and a column for each element of `x`. Each backward pass adds
+    one row. In forward mode, each pass adds one column.
+
+    Example:
+        >>> picture = workbench.jacobian(lambda x: x * x.sum(), torch.tensor([1.0, 2.0]), legend=False)
+        >>> print(picture)
+        Jacobian of f, row by row
+        Rows: y (2,), columns: x (2,)
+        y[0]: 4 1
+        y[1]: 2 5
+        ...
 
     Args:
         f: A function of one tensor that returns a tensor.
@@ -51,7 +61,7 @@ def jacobian(f: Callable[[Tensor], Tensor], x: Tensor, mode: Mode = "reverse", *
         legend: Show the sentence that explains the picture.
 
     Raises:
-        TypeError: if x or f(x) isn't a tensor.
+        TypeError: if `x` or `f(x)` isn't a tensor.
         ValueError: if `mode` is neither "reverse" nor "forward".
     """
     if mode not in ("reverse", "forward"):
@@ -214,19 +224,34 @@ def check(
     rtol: float = 1e-3,
     legend: bool = True,
 ) -> Picture:
-    """Compare the Jacobian that autograd computes for f with one from finite differences, and show them side by side.
+    """Check the derivatives of `f` against finite differences, and return a picture that marks the wrong entries.
 
-    Use it to test a Function's `backward`. Each input that requires grad is checked. If an entry differs, f is computed
-    again with float64 inputs, and the entry is marked as wrong only if it differs there too. If f doesn't take float64,
-    or computes in a smaller dtype itself, differences that rounding alone could explain are marked as such.
+    Use `check` to test the `backward` of your own Function: `workbench.check(MyFunction.apply, x)`. The picture
+    shows two Jacobians side by side: one from autograd, and one computed by moving each input element a little up
+    and down. Only inputs that require grad are checked.
+
+    If an entry differs, `f` runs again with float64 inputs. The entry counts as wrong only if it differs there too,
+    because in float32, rounding alone can explain a difference. If `f` can't compute in float64, such entries are
+    marked as doubtful, not as wrong.
+
+    Example:
+        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> print(workbench.check(lambda x: x.detach() * x, x))  # detach() hides half of the derivative
+        Check of f, backward against differences
+        ...
+        analytic y[0]: 1 0
+        analytic y[1]: 0 2
+        numeric y[0]: 2 0
+        numeric y[1]: 0 4
+        2 of 4 wrong: ...
 
     Args:
-        f: A function of the inputs that returns a tensor or several.
+        f: A function of the inputs that returns one tensor or several.
         inputs: A tensor, or a sequence of arguments.
         mode: "reverse" checks backward passes, "forward" checks tangents.
-        eps: How far each input element is moved up and down for a difference.
-        atol: The absolute tolerance. An entry agrees if it is within `atol + rtol * abs(numeric)` of the numeric
-            one.
+        eps: How far each input element is moved up and down.
+        atol: The absolute tolerance. An entry is right if it is within `atol + rtol * abs(numeric)` of the numeric
+            entry.
         rtol: The relative tolerance.
         legend: Show the sentence that explains the picture.
 

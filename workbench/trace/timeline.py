@@ -84,8 +84,8 @@ class Timeline:
     def steps(self) -> list[int]:
         """Return where the player stops, as numbers of events: `trace.frame(trace.steps[4])` is the graph at step 5.
 
-        A node's run and its results are one step. Nested forms of the same operation count as one step. If nodes are
-        freed after the last step, that is a step of its own (unless they had already run and saved nothing).
+        The run of a node and its results are one step. Nested forms of the same operation are one step, too. If nodes
+        are freed after the last step, that is a step of its own, unless those nodes had already run and saved nothing.
         """
         stops: list[int] = []
         running = returned = False
@@ -165,7 +165,11 @@ class Timeline:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
-        """Read a trace from a file; a ValueError says what is wrong with it."""
+        """Read a trace from a file.
+
+        Raises:
+            ValueError: if the file isn't a valid trace; the message says what is wrong.
+        """
         return cls(json.from_file(path))
 
 

@@ -103,7 +103,7 @@ def _aten(name: str, op: Any) -> str:
 
 
 class CheckpointError(RuntimeError):
-    """An error of a checkpoint: the second run differed from the first, or it is not allowed."""
+    """The error of a checkpoint whose second run differs from the first, or that isn't allowed."""
 
 
 TENSOR = object()  # the placeholder of a tensor among arguments
@@ -447,18 +447,20 @@ def checkpoint(
     early_stop: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """Call `function(*args, **kwargs)` without saving its intermediate tensors; backward runs it again to get them.
+    """Call `function(*args, **kwargs)` without saving its intermediate tensors. Backward runs the function again.
 
     This saves memory and costs a second forward pass. PyTorch: torch.utils.checkpoint.checkpoint.
 
     Args:
         function: A function that computes the same when it runs again.
         args: The arguments of the function.
-        use_reentrant: Pass False, which is recommended; the other kind has none of the options below.
-        context_fn: A function that returns two contexts: for the first run, and for the runs in backward.
-        determinism_check: "none" accepts other shapes and dtypes in the second run.
-        debug: If the runs differ, list the operators of both, with the lines that called them.
-        early_stop: Stop the second run once nothing more is needed.
+        use_reentrant: Pass False, which is recommended. The old kind of checkpoint (True) has none of the options
+            below.
+        context_fn: A function that returns two contexts: one for the first run, and one for the runs in backward.
+        determinism_check: "default" raises an error if shapes or dtypes differ in the second run; "none" accepts
+            them.
+        debug: If the runs differ, list the operators of both runs, with the lines that called them.
+        early_stop: Stop the second run as soon as it has recomputed all tensors that backward needs.
         kwargs: The keyword arguments of the function. `preserve_rng_state=False` lets the second run draw other
             random numbers.
 

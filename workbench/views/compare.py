@@ -39,11 +39,27 @@ _READ = 10_000  # nodes, arrows and saved tensors of a trace, most of them in cl
 
 
 def compare(first: Timeline, second: Timeline) -> Picture:
-    """Return a picture of the final graphs of two traces, side by side, with one step per difference.
+    """Return a picture of two traces side by side, with one step per difference.
 
-    Differences can be in values, structure, saved tensors and order.
+    The picture shows both graphs at the end of their recordings. Boxes that differ are marked, and their text says
+    how: in their values, gradients, inputs, saved tensors, or order.
+
+    Example:
+        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> with workbench.record() as first:
+        ...     y = (x * x).sum()
+        >>> with workbench.record() as second:
+        ...     y = (x * 3.0).sum()
+        >>> picture = workbench.compare(first, second)
+        >>> print(str(picture).splitlines()[0])
+        Two traces: 4 differences
+
+    Args:
+        first: A trace, from `record()` or `load()`; it is drawn on the left.
+        second: The trace to compare with, drawn on the right. Either trace may come from PyTorch.
 
     Raises:
+        TypeError: if an argument isn't a trace.
         ValueError: if the graphs are too large to draw.
     """
     for trace in (first, second):

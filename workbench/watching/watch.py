@@ -31,18 +31,25 @@ _WITH_UNITS = ("ReLU", "ReLU6")  # layers whose units are dead where they give z
 class watch:  # named as what a user writes: `with watch(model, optimizer):`
     """Watch a long training run: every `every` steps, append a line of statistics to a file.
 
-    A step is a call of `optimizer.step()`; the first is step 1. Each line contains:
+    A step is a call of `optimizer.step()`, and the first is step 1. Watching ends with the `with` block, or with
+    `remove()`:
 
-    - for each parameter, the norms of the parameter, of the gradient, and of the optimizer's change to the parameter;
+        with workbench.watch(model, optimizer, every=50) as watched:
+            train(model, optimizer)
+        watched.show()  # a row for each layer and parameter; you can also call it during training
+
+    Each line of the file contains:
+
+    - for each parameter, the norms of the parameter, of its gradient, and of the optimizer's change to the parameter;
     - the norm of each layer's output;
     - the learning rates;
-    - for each ReLU (a module, or a `relu` call directly before a layer), the share of units that are zero for the whole
-      batch.
+    - for each ReLU (a module, or a `relu` call directly before a layer), the share of units that are
+      zero for the whole batch.
 
-    Each line is written immediately, so a crash loses none. If the file exists, new lines are appended.
+    A line is written immediately, so a crash loses no line. If the file exists, new lines are appended.
 
-    When one of these problems occurs, a message goes to standard error, and one step is recorded into a trace next to
-    the file:
+    If one of these problems occurs, a message goes to standard error, and the next step is recorded into a trace
+    next to the file. `workbench.load` reads the trace.
 
     - a norm that isn't finite;
     - gradients ten times as large as usual;
@@ -50,19 +57,14 @@ class watch:  # named as what a user writes: `with watch(model, optimizer):`
     - a parameter in the optimizer without a gradient in three watched steps;
     - a learning rate of 0 in three watched steps.
 
-    Normally the next whole step is recorded. If a layer's output isn't finite and you call the model itself, recording
-    starts right after this forward pass, so the trace has the backward pass and the saved tensors, but no forward
-    lines. `workbench.load` reads traces.
+    There is one exception. If a layer's output isn't finite and you call the model itself, the recording starts
+    right after this forward pass. Such a trace has the backward pass and the saved tensors, but no lines of the
+    forward pass.
 
-    With several processes, such as those of `torchrun`, each writes a file, `run.rank0.jsonl`; `workbench health
-    run.rank*.jsonl` shows them side by side. With DistributedDataParallel, the file also has the norms before
-    averaging. In a notebook, one line below the cell shows the progress.
-
-    Watching ends with the `with` block, or with `remove()`::
-
-        with workbench.watch(model, optimizer, every=50) as watched:
-            train(model, optimizer)
-        watched.show()  # a row for each layer and parameter; also while training runs
+    With several processes, such as those of `torchrun`, each process writes its own file: `run.rank0.jsonl`,
+    `run.rank1.jsonl` and so on. `workbench health run.rank*.jsonl` shows them side by side. With
+    DistributedDataParallel, the file also has the norms before averaging. In a notebook, one line below the cell
+    shows the progress.
 
     Args:
         model: A module of PyTorch or of this package.

@@ -163,7 +163,7 @@ class Threshold(Module):
 
 
 class GLU(Module):
-    """Compute `a * sigmoid(b)` of the first half a and the second half b along `dim` (Dauphin et al., 2017)."""
+    """Split the input into two halves a and b along `dim`, and return `a * sigmoid(b)` (Dauphin et al., 2017)."""
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__()

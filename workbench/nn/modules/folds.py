@@ -32,9 +32,10 @@ class Unfold(Module):
 
 
 class Fold(Unfold):
-    """Build images of `output_size` from columns, the reverse of Unfold; where windows overlap, they are summed.
+    """Build images of `output_size` from columns: the reverse of Unfold.
 
-    The input is (batch, window size, windows), the output (batch, channels, height, width). PyTorch: torch.nn.Fold.
+    Where windows overlap, their values are summed. The input is (batch, window size, windows), the output (batch,
+    channels, height, width). The other arguments are those of Unfold. PyTorch: torch.nn.Fold.
     """
 
     def __init__(

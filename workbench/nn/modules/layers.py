@@ -33,6 +33,11 @@ class Linear(Module):
 
     The input is (…, in_features), the output (…, out_features). PyTorch: torch.nn.Linear.
 
+    Example:
+        >>> layer = nn.Linear(3, 2)
+        >>> layer(torch.ones(5, 3)).shape, layer.weight.shape
+        (torch.Size([5, 2]), torch.Size([2, 3]))
+
     Args:
         in_features: The size of the input's last dimension.
         out_features: The size of the output's last dimension.
@@ -205,8 +210,13 @@ class AvgPool2d(_AvgPoolNd):
 class Embedding(Module):
     """Look up a row of the weight for each index.
 
-    The input has integers of any shape; the output has that shape, followed by `embedding_dim`. PyTorch:
+    The input has integers of any shape. The output has the same shape, followed by `embedding_dim`. PyTorch:
     torch.nn.Embedding.
+
+    Example:
+        >>> words = nn.Embedding(num_embeddings=1000, embedding_dim=8)
+        >>> words(torch.tensor([[4, 7, 7], [1, 0, 3]])).shape
+        torch.Size([2, 3, 8])
 
     Args:
         num_embeddings: The number of rows; indices are less than this.
@@ -215,8 +225,8 @@ class Embedding(Module):
         max_norm: Scale down rows with a larger norm, in place, when they are read.
         norm_type: Which norm `max_norm` limits: 2 for the root of the sum of squares, 1 for the sum of absolute
             values.
-        scale_grad_by_freq: Divide the gradient of a row by how often the batch reads it.
-        sparse: PyTorch stores such gradients sparsely; the workbench doesn't.
+        scale_grad_by_freq: Divide the gradient of a row by how often the batch reads the row.
+        sparse: No effect here; PyTorch stores the gradient as a sparse tensor.
     """
 
     def __init__(
@@ -282,7 +292,7 @@ class Embedding(Module):
 class Dropout(Module):
     """In training mode, set each element to zero with probability `p`, and divide the others by 1 - p.
 
-    In eval mode it returns the input unchanged. PyTorch: torch.nn.Dropout; see Srivastava et al. (2014).
+    In eval mode, the layer returns the input unchanged. PyTorch: torch.nn.Dropout; see Srivastava et al. (2014).
 
     Args:
         p: The probability that an element becomes zero.
@@ -579,18 +589,23 @@ class NLLLoss(_WeightedLoss):
 
 
 class CrossEntropyLoss(_WeightedLoss):
-    """Compute minus the log-probability of the right class, averaged over the batch; the input has logits.
+    """Compute minus the log-probability of the right class, averaged over the batch. The input has logits.
 
-    It is NLLLoss of `log_softmax(input)`, so the model must not end with a softmax. The input is (batch, classes) or
-    (batch, classes, …). The target holds the class indices (int64), in the shape (batch) or (batch, …), or
-    probabilities in the input's shape. PyTorch: torch.nn.CrossEntropyLoss.
+    The model must not end with a softmax, because this loss applies `log_softmax` to the input. The input is
+    (batch, classes) or (batch, classes, …). The target is (batch) or (batch, …) and has the class indices (int64);
+    or it has probabilities, in the input's shape. PyTorch: torch.nn.CrossEntropyLoss.
+
+    Example:
+        >>> logits = torch.tensor([[2.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+        >>> nn.CrossEntropyLoss(reduction="none")(logits, torch.tensor([0, 2]))
+        tensor([0.2395, 1.0986])
 
     Args:
-        weight: A factor per class; the mean is then a weighted mean.
+        weight: A factor per class. The mean over the batch is then a weighted mean.
         size_average, reduce: Deprecated; use `reduction`.
-        ignore_index: Targets with this class don't count.
+        ignore_index: Samples whose target is this class don't count, not even in the mean.
         reduction: "mean", "sum", or "none" for a loss per sample.
-        label_smoothing: The share of the target that is spread evenly over all classes.
+        label_smoothing: The share of the target that is spread evenly over all classes, from 0 to 1.
     """
 
     def __init__(

@@ -20,10 +20,15 @@ class _MarginLoss(_Loss):
 
 
 class MarginRankingLoss(_MarginLoss):
-    """Compute `max(0, -target * (input1 - input2) + margin)`, averaged: a loss for pairs in the wrong order.
+    """Compute a loss for pairs in the wrong order: `max(0, -target * (input1 - input2) + margin)`.
 
-    A target of 1 means that input1 should be larger, by at least `margin`; -1 means the same of input2. PyTorch:
+    A target of 1 means that `input1` should be larger than `input2`; a target of -1 means the opposite. PyTorch:
     torch.nn.MarginRankingLoss.
+
+    Args:
+        margin: By how much the larger one should be larger.
+        size_average, reduce: Deprecated; use `reduction`.
+        reduction: "mean", "sum", or "none" for a loss per pair.
     """
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
@@ -32,10 +37,16 @@ class MarginRankingLoss(_MarginLoss):
 
 
 class CosineEmbeddingLoss(_MarginLoss):
-    """Compute how far the angle between two vectors is from its target.
+    """Compute a loss from the cosine of the angle between two vectors.
 
-    The loss is `1 - cos` where the target is 1 (similar vectors), and `max(0, cos - margin)` where it is -1. The inputs
-    are (batch, features) and the target is (batch), or all without the batch. PyTorch: torch.nn.CosineEmbeddingLoss.
+    For a target of 1 (similar vectors), the loss is `1 - cos`. For a target of -1, it is `max(0, cos - margin)`.
+    The inputs are (batch, features) and the target is (batch), or all are without the batch. PyTorch:
+    torch.nn.CosineEmbeddingLoss.
+
+    Args:
+        margin: The cosine up to which vectors with a target of -1 cost nothing.
+        size_average, reduce: Deprecated; use `reduction`.
+        reduction: "mean", "sum", or "none" for a loss per pair.
     """
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
@@ -44,10 +55,16 @@ class CosineEmbeddingLoss(_MarginLoss):
 
 
 class HingeEmbeddingLoss(_MarginLoss):
-    """Compute a loss from distances: the distance of similar pairs, and how much other pairs are closer than `margin`.
+    """Compute a loss from the distances of pairs: similar pairs should be close, other pairs at least `margin` apart.
 
-    The loss is `input` where the target is 1, and `max(0, margin - input)` where it is -1. PyTorch:
-    torch.nn.HingeEmbeddingLoss.
+    The input has the distances. For a target of 1 (similar), the loss is `input`. For a target of -1, it is `max(0,
+    margin
+    - input)`. PyTorch: torch.nn.HingeEmbeddingLoss.
+
+    Args:
+        margin: The distance from which on pairs with a target of -1 cost nothing.
+        size_average, reduce: Deprecated; use `reduction`.
+        reduction: "mean", "sum", or "none" for a loss per element.
     """
 
     def __init__(
@@ -149,7 +166,12 @@ class GaussianNLLLoss(_Loss):
 
 
 class SoftMarginLoss(_Loss):
-    """Compute the mean of `log(1 + exp(-target * input))`, for targets of 1 and -1."""
+    """Compute `log(1 + exp(-target * input))`, for targets of 1 and -1.
+
+    Args:
+        size_average, reduce: Deprecated; use `reduction`.
+        reduction: "mean", "sum", or "none" for a loss per element.
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """Return the mean over the elements, the sum, or each loss, as `reduction` chooses."""
@@ -160,6 +182,11 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
     """Compute the binary cross-entropy of several labels per sample, from logits: the mean over each sample's labels.
 
     The input and the target (0 or 1 per label) are (batch, labels). PyTorch: torch.nn.MultiLabelSoftMarginLoss.
+
+    Args:
+        weight: A factor per label.
+        size_average, reduce: Deprecated; use `reduction`.
+        reduction: "mean", "sum", or "none" for a loss per sample.
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:

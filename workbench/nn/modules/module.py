@@ -36,12 +36,23 @@ _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_
 class Module(Stateful):
     """Base class of all layers and models: a computation together with its parameters.
 
-    A subclass creates its parameters and layers in `__init__`, after `super().__init__()`, and computes in `forward`.
-    Parameters, buffers and modules that you set as attributes belong to the module: `parameters()` and `state_dict()`
-    find them. Call `model(x)`, not `model.forward(x)`, so that hooks run.
+    A subclass creates its parameters and layers in `__init__`, after `super().__init__()`, and computes in
+    `forward`. Call `model(x)`, not `model.forward(x)`, so that hooks run.
 
-    Every call opens a scope, so that a picture of the graph has a box for each module: "MLP/layers/0" is
-    `self.layers[0]` of a model of class MLP. PyTorch: torch.nn.Module.
+    Example:
+        >>> class Doubled(nn.Module):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.layer = nn.Linear(3, 2)
+        ...
+        ...     def forward(self, x):
+        ...         return 2 * self.layer(x)
+        >>> [name for name, parameter in Doubled().named_parameters()]
+        ['layer.weight', 'layer.bias']
+
+    Parameters, buffers and modules that you set as attributes belong to the module: `parameters()` and
+    `state_dict()` find them. Every call opens a scope, so a picture of the graph has a box for each module:
+    "MLP/layers/0" is `self.layers[0]` of a model of class MLP. PyTorch: torch.nn.Module.
     """
 
     _forward_hooks: OrderedDict[int, _Hook]
@@ -344,6 +355,11 @@ class _Row(Module):
 
 class Sequential(_Row):
     """Call modules in turn, each with the result of the one before it. PyTorch: torch.nn.Sequential.
+
+    Example:
+        >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
+        >>> model(torch.ones(5, 3)).shape
+        torch.Size([5, 1])
 
     Args:
         args: The modules, or one OrderedDict of modules by name.

@@ -195,7 +195,7 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Normalize each channel over the batches of all processes; with one, as BatchNorm1d does, in any dimension."""
+    """Normalize each channel over the batches of all processes; for one process, it is BatchNorm for any input."""
 
     def __init__(
         self,

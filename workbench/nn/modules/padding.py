@@ -97,7 +97,10 @@ class _CircularPadNd(_Pad):
 
 
 class CircularPad1d(_CircularPadNd):
-    """Pad sequences with the elements of the opposite side: `c d | a b c d | a b`; `padding`: (left, right)."""
+    """Pad sequences with the elements of the opposite side: `c d | a b c d | a b`.
+
+    `padding` is (left, right), or one number for both sides.
+    """
 
     _dims = 1
 
@@ -136,7 +139,10 @@ class ReflectionPad3d(_Pad):
 
 
 class ReplicationPad1d(_Pad):
-    """Pad sequences by repeating the outermost elements: `a a | a b c d | d d`; `padding`: (left, right)."""
+    """Pad sequences by repeating the outermost elements: `a a | a b c d | d d`.
+
+    `padding` is (left, right), or one number for both sides.
+    """
 
     _dims, _mode = 1, "replicate"
 

@@ -81,7 +81,7 @@ class _AdaptiveAvgPoolNd(Module):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
-    """Compute the mean of each of `output_size` windows over a sequence: the output's length is fixed."""
+    """Divide a sequence into `output_size` windows, and compute the mean of each: the output's length is fixed."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the means."""
@@ -89,7 +89,10 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
-    """Compute the mean of each of `output_size` windows over an image: (height, width), or one number for both."""
+    """Divide an image into `output_size` windows, and compute the mean of each: the output's size is fixed.
+
+    `output_size` is (height, width), or one number for both.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the means."""
@@ -97,7 +100,10 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
-    """Compute the mean of each of `output_size` windows over a volume: (depth, height, width), or one number."""
+    """Divide a volume into `output_size` windows, and compute the mean of each: the output's size is fixed.
+
+    `output_size` is (depth, height, width), or one number for all.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the means."""
@@ -111,7 +117,7 @@ class _AdaptiveMaxPoolNd(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """Compute the maximum of each of `output_size` windows over a sequence: the output's length is fixed."""
+    """Divide a sequence into `output_size` windows, and compute the maximum of each: the output's length is fixed."""
 
     def forward(self, input: Tensor) -> Any:
         """Return the maxima, and with `return_indices` their positions in the input."""
@@ -119,7 +125,10 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
-    """Compute the maximum of each of `output_size` windows over an image: (height, width), or one number for both."""
+    """Divide an image into `output_size` windows, and compute the maximum of each: the output's size is fixed.
+
+    `output_size` is (height, width), or one number for both.
+    """
 
     def forward(self, input: Tensor) -> Any:
         """Return the maxima, and with `return_indices` their positions in each flattened channel."""

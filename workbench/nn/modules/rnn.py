@@ -218,23 +218,24 @@ class _Single(RNNBase):
         """Return all outputs of the last layer, and the last state of each layer and direction.
 
         Args:
-            input: (length, batch, input_size); (batch, length, input_size) with `batch_first`; or one sequence
-                (length, input_size).
-            hx: The first state of each layer and direction, (layers * directions, batch, hidden_size); None for
-                zeros.
+            input: A batch of sequences (length, batch, input_size), or (batch, length, input_size) with `batch_first`;
+                or one sequence (length, input_size).
+            hx: The state of each layer and direction before the first step, (layers * directions, batch, hidden_size).
+                None means zeros.
 
         Returns:
-            `(output, last)`: the output has `directions * hidden_size` features per element, and `last` the shape of
-            `hx`.
+            `(output, last)`. `output` has `directions * hidden_size` features for each input element. `last` has the
+            shape of `hx`.
         """
         output, (last,) = self._over(input, None if hx is None else (hx,), "hx")
         return output, last
 
 
 class RNN(_Single):
-    """Recurrent layers over sequences: each step computes a new state from an input element and the old state.
+    """Recurrent layers over sequences: each time step computes a new state from an input element and the old state.
 
-    The step is `h = tanh(W_ih @ x + b_ih + W_hh @ h + b_hh)` (Elman, 1990). PyTorch: torch.nn.RNN.
+    With the input element `x` and the old state `h`, the new state is `h = tanh(W_ih @ x + b_ih + W_hh @ h + b_hh)`
+    (Elman, 1990). PyTorch: torch.nn.RNN.
 
     Args:
         input_size: The number of features of each input element.
@@ -245,6 +246,7 @@ class RNN(_Single):
         batch_first: Sequences are (batch, length, features) instead of (length, batch, features).
         dropout: The probability that an output between two layers is set to zero in training mode.
         bidirectional: Also read the sequences backward; outputs then have `2 * hidden_size` features.
+        proj_size: Refused: only LSTM has projections.
     """
 
     def __init__(
@@ -253,77 +255,126 @@ class RNN(_Single):
         hidden_size: int,
         num_layers: int = 1,
         nonlinearity: str = "tanh",
-        *rest: Any,
-        **options: Any,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int | None = None,
+        device: Any = None,
+        dtype: Dtype | None = None,
     ) -> None:
-        _refuse_projection(options)
+        _refuse_projection(proj_size)
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
-        super().__init__(f"RNN_{nonlinearity.upper()}", input_size, hidden_size, num_layers, *rest, **options)
+        mode = f"RNN_{nonlinearity.upper()}"
+        options = num_layers, bias, batch_first, dropout, bidirectional
+        super().__init__(mode, input_size, hidden_size, *options, device=device, dtype=dtype)
         self.nonlinearity = nonlinearity
 
 
 class GRU(_Single):
     """Recurrent layers over sequences, with gates that decide how much of the state to replace (Cho et al., 2014).
 
-    Each step computes the gates `r` and `z` as `sigmoid(W_i @ x + b_i + W_h @ h + b_h)`, each with its own weights. The
-    new state is `h = (1 - z) * n + z * h`, where `n = tanh(W_in @ x + b_in + r * (W_hn @ h + b_hn))`. PyTorch:
-    torch.nn.GRU.
+    PyTorch: torch.nn.GRU. Each time step computes, from the input element `x` and the old state `h`:
+
+        r = sigmoid(W_ir @ x + b_ir + W_hr @ h + b_hr)      # how much of the old state n reads
+        z = sigmoid(W_iz @ x + b_iz + W_hz @ h + b_hz)      # how much of the old state to keep
+        n = tanh(W_in @ x + b_in + r * (W_hn @ h + b_hn))   # the candidate
+        h = (1 - z) * n + z * h                             # the new state
 
     Args:
         input_size: The number of features of each input element.
         hidden_size: The number of features of the state.
         num_layers: The number of layers; each reads the outputs of the one before it.
-        bias: Learn the vectors `b_i` and `b_h` of each gate, and those of `n`.
+        bias: Learn the vectors `b_...`.
         batch_first: Sequences are (batch, length, features) instead of (length, batch, features).
         dropout: The probability that an output between two layers is set to zero in training mode.
         bidirectional: Also read the sequences backward; outputs then have `2 * hidden_size` features.
+        proj_size: Refused: only LSTM has projections.
     """
 
-    def __init__(self, *sizes: Any, **options: Any) -> None:
-        _refuse_projection(options)
-        super().__init__("GRU", *sizes, **options)
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int | None = None,
+        device: Any = None,
+        dtype: Dtype | None = None,
+    ) -> None:
+        _refuse_projection(proj_size)
+        options = num_layers, bias, batch_first, dropout, bidirectional
+        super().__init__("GRU", input_size, hidden_size, *options, device=device, dtype=dtype)
 
 
 class LSTM(RNNBase):
     """Recurrent layers over sequences, with a memory cell and gates (Hochreiter and Schmidhuber, 1997).
 
-    Each step computes the gates `i`, `f` and `o` as `sigmoid(W_i @ x + b_i + W_h @ h + b_h)`, each with its own
-    weights, and the candidate `g` in the same way with tanh. The new cell is `c = f * c + i * g`, the new state is `h =
-    o * tanh(c)`. PyTorch: torch.nn.LSTM.
+    PyTorch: torch.nn.LSTM. Each time step computes, from the input element `x`, the old state `h` and the old cell
+    `c`:
+
+        i = sigmoid(W_ii @ x + b_ii + W_hi @ h + b_hi)   # how much of the candidate to add
+        f = sigmoid(W_if @ x + b_if + W_hf @ h + b_hf)   # how much of the old cell to keep
+        g = tanh(W_ig @ x + b_ig + W_hg @ h + b_hg)      # the candidate
+        o = sigmoid(W_io @ x + b_io + W_ho @ h + b_ho)   # how much of the cell to output
+        c = f * c + i * g                                # the new cell
+        h = o * tanh(c)                                  # the new state, which is the output
+
+    Example:
+        >>> lstm = nn.LSTM(input_size=3, hidden_size=5, batch_first=True)
+        >>> output, (state, cell) = lstm(torch.zeros(2, 7, 3))  # two sequences of seven elements
+        >>> output.shape, state.shape
+        (torch.Size([2, 7, 5]), torch.Size([1, 2, 5]))
 
     Args:
         input_size: The number of features of each input element.
         hidden_size: The number of features of the state and of the cell.
         num_layers: The number of layers; each reads the outputs of the one before it.
-        bias: Learn the vectors `b_i` and `b_h` of each gate and of `g`.
+        bias: Learn the vectors `b_...`.
         batch_first: Sequences are (batch, length, features) instead of (length, batch, features).
         dropout: The probability that an output between two layers is set to zero in training mode.
         bidirectional: Also read the sequences backward; outputs then have the features of both directions.
-        proj_size: If `proj_size` is set, a learned matrix projects the state to `proj_size` features.
+        proj_size: If not 0, a learned matrix projects the state to this many features.
     """
 
-    def __init__(self, *sizes: Any, **options: Any) -> None:
-        super().__init__("LSTM", *sizes, **options)
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Any = None,
+        dtype: Dtype | None = None,
+    ) -> None:
+        options = num_layers, bias, batch_first, dropout, bidirectional, proj_size
+        super().__init__("LSTM", input_size, hidden_size, *options, device=device, dtype=dtype)
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, State]:
         """Return all outputs of the last layer, and the last state and cell of each layer and direction.
 
         Args:
-            input: (length, batch, input_size); (batch, length, input_size) with `batch_first`; or one sequence
-                (length, input_size).
-            hx: The first states and the first cells, each (layers * directions, batch, hidden_size); None for
-                zeros.
+            input: A batch of sequences (length, batch, input_size), or (batch, length, input_size) with `batch_first`;
+                or one sequence (length, input_size).
+            hx: The states and the cells before the first step, as a pair. Both are (layers * directions, batch,
+                hidden_size). None means zeros.
 
         Returns:
-            `(output, (state, cell))`: the output has `directions * hidden_size` features per element; with
-            `proj_size`, it has `directions * proj_size`.
+            `(output, (state, cell))`. `output` has `directions * hidden_size` features for each input element, or
+            `directions * proj_size` with `proj_size`.
         """
         return self._over(input, hx, "hx and cx")
 
 
-def _refuse_projection(options: Kind) -> None:
-    if "proj_size" in options:
+def _refuse_projection(proj_size: int | None) -> None:
+    if proj_size is not None:
         raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
 
 
@@ -380,7 +431,14 @@ class RNNCellBase(_Recurrent):
 
 
 class RNNCell(RNNCellBase):
-    """Compute one step of an RNN: `h = tanh(W_ih @ x + b_ih + W_hh @ h + b_hh)`, or with "relu" as `nonlinearity`."""
+    """Compute one time step of an RNN: `h = tanh(W_ih @ x + b_ih + W_hh @ h + b_hh)`.
+
+    Args:
+        input_size: The number of features of the input `x`.
+        hidden_size: The number of features of the state `h`.
+        bias: Learn `b_ih` and `b_hh`.
+        nonlinearity: "tanh" or "relu".
+    """
 
     def __init__(
         self,
@@ -396,18 +454,19 @@ class RNNCell(RNNCellBase):
         self.nonlinearity = nonlinearity
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        """Return the next state, (batch, hidden_size), from an input (batch, input_size) and the last state or None."""
+        """Return the next state (batch, hidden_size) for input (batch, input_size); `hx` is the old state or zeros."""
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
         return self._step(input, None if hx is None else (hx,))[0]
 
 
 class LSTMCell(RNNCellBase):
-    """Compute one step of an LSTM.
+    """Compute one time step of an LSTM: the new state and the new cell. LSTM lists the formulas.
 
-    The gates `i`, `f` and `o` are `sigmoid(W_i @ x + b_i + W_h @ h + b_h)`, each with its own weights. The candidate
-    `g` is computed in the same way with tanh. The new cell is `c = f * c + i * g`, the new state is `h = o * tanh(c)`.
-    PyTorch: torch.nn.LSTMCell.
+    Args:
+        input_size: The number of features of the input.
+        hidden_size: The number of features of the state and of the cell.
+        bias: Learn the vectors `b_...` of the formulas.
     """
 
     def __init__(
@@ -416,15 +475,17 @@ class LSTMCell(RNNCellBase):
         super().__init__("LSTM", input_size, hidden_size, bias, device, dtype)
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> State:
-        """Return the next state and cell, from an input (batch, input_size) and the last state and cell, or None."""
+        """Return the next state and cell for input (batch, input_size); `hx` has the old state and cell, or zeros."""
         return self._step(input, hx)
 
 
 class GRUCell(RNNCellBase):
-    """Compute one step of a GRU.
+    """Compute one time step of a GRU: the new state. GRU lists the formulas.
 
-    The gates `r` and `z` are `sigmoid(W_i @ x + b_i + W_h @ h + b_h)`, each with its own weights. The new state is
-    `h = (1 - z) * n + z * h`, where `n = tanh(W_in @ x + b_in + r * (W_hn @ h + b_hn))`. PyTorch: torch.nn.GRUCell.
+    Args:
+        input_size: The number of features of the input.
+        hidden_size: The number of features of the state.
+        bias: Learn the vectors `b_...` of the formulas.
     """
 
     def __init__(
@@ -433,5 +494,5 @@ class GRUCell(RNNCellBase):
         super().__init__("GRU", input_size, hidden_size, bias, device, dtype)
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        """Return the next state, (batch, hidden_size), from an input (batch, input_size) and the last state or None."""
+        """Return the next state (batch, hidden_size) for input (batch, input_size); `hx` is the old state or zeros."""
         return self._step(input, None if hx is None else (hx,))[0]

@@ -8,9 +8,13 @@ from .module import Module
 
 
 class CosineSimilarity(Module):
-    """Compute the cosine of the angle between vectors along `dim`: their product divided by both norms.
+    """Compute the cosine of the angle between vectors along `dim`: their dot product, divided by both norms.
 
-    A norm counts as `eps` if it is smaller. PyTorch: torch.nn.CosineSimilarity.
+    PyTorch: torch.nn.CosineSimilarity.
+
+    Args:
+        dim: The dimension of the vectors.
+        eps: The smallest norm to divide by: a smaller norm counts as `eps`.
     """
 
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:

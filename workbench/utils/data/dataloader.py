@@ -24,9 +24,10 @@ FLOWING = "DataLoader with IterableDataset: expected unspecified {0} option, but
 
 
 def default_collate(batch: Sequence[Any]) -> Any:
-    """Return a batch: samples that are tensors, arrays or numbers become one tensor with a new first dimension.
+    """Return a list of samples as one batch.
 
-    Samples that are tuples, lists or dicts are collated part by part.
+    Samples that are tensors, arrays or numbers become one tensor with a new first dimension. Samples that are
+    tuples, lists or dicts are collated part by part.
     """
     first = batch[0]
     if isinstance(first, Tensor):
@@ -87,6 +88,14 @@ class DataLoader:
     The calling process loads the samples: `num_workers` and `pin_memory` have no effect. PyTorch:
     torch.utils.data.DataLoader.
 
+    Example:
+        >>> from workbench.utils.data import DataLoader, TensorDataset
+        >>> dataset = TensorDataset(torch.arange(5), torch.arange(5) ** 2)
+        >>> for x, y in DataLoader(dataset, batch_size=3):
+        ...     print(x, y)
+        tensor([0, 1, 2]) tensor([0, 1, 4])
+        tensor([3, 4]) tensor([ 9, 16])
+
     Args:
         dataset: A Dataset, a list, or an IterableDataset.
         batch_size: The number of samples per batch; None for single samples.
@@ -94,7 +103,7 @@ class DataLoader:
         sampler: The numbers of the samples in the order to use, instead of `shuffle`.
         batch_sampler: Lists with the numbers of each batch, instead of `batch_size`, `shuffle`, `sampler` and
             `drop_last`.
-        collate_fn: A function that makes a batch of a list of samples; None for `default_collate`.
+        collate_fn: A function that makes a batch from a list of samples; None for `default_collate`.
         drop_last: Leave out the last batch if it isn't full.
         generator: The generator of random numbers for `shuffle`; None for the default one.
     """

@@ -104,7 +104,7 @@ class ConcatDataset(Dataset):
 
 
 class Subset(Dataset):
-    """A dataset of the samples of another one with the numbers in `indices`."""
+    """A dataset that contains only some samples of another dataset: those with the numbers in `indices`."""
 
     def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
         self.dataset, self.indices = dataset, indices
@@ -117,7 +117,13 @@ class Subset(Dataset):
 
 
 def random_split(dataset: Any, lengths: Sequence[float], generator: Random = None) -> list[Subset]:
-    """Split a dataset at random into Subsets of these lengths, or of these shares if they sum to 1."""
+    """Split a dataset at random into several Subsets.
+
+    Args:
+        dataset: The dataset to split.
+        lengths: The number of samples of each Subset; or shares such as [0.8, 0.2], which sum to 1.
+        generator: The generator of random numbers; None for the default one.
+    """
     count = len(dataset)
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         for i, share in enumerate(lengths):

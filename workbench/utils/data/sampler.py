@@ -58,9 +58,10 @@ class SequentialSampler(Sampler):
 
 
 class RandomSampler(Sampler):
-    """A sampler of all sample numbers in random order; with `replacement`, each number is drawn independently.
+    """A sampler of all sample numbers in random order.
 
-    `num_samples` is how many to draw, by default as many as there are samples.
+    With `replacement`, each number is drawn independently, so a number may occur several times. `num_samples` is
+    how many numbers to draw, by default as many as there are samples.
     """
 
     def __init__(
