@@ -232,6 +232,38 @@ def test_the_examples_of_the_reference_run(page: Path, tmp_path: Path, monkeypat
     assert found.attempted and not found.failed, said.getvalue()
 
 
+def docstrings() -> Iterator[tuple[str, str]]:
+    """The public names and what `help` shows of each, under the first of its names."""
+    seen = set()
+    for name, of in REFERENCE.public().items():
+        text = inspect.getdoc(of) if callable(of) else None
+        if text and text not in seen:
+            seen.add(text)
+            yield name, text
+
+
+def test_the_examples_of_docstrings_run() -> None:
+    given = {"torch": workbench, "workbench": workbench, "nn": workbench.nn, "F": workbench.nn.functional}
+    examples = [(name, text) for name, text in docstrings() if ">>> " in text]
+    assert len(examples) > 30
+    for name, text in examples:
+        program = doctest.DocTestParser().get_doctest(text, dict(given), name, None, None)
+        said = StringIO()
+        assert not doctest.DocTestRunner().run(program, out=said.write).failed, said.getvalue()
+
+
+def test_help_shows_no_line_that_is_too_long() -> None:
+    """It indents a docstring by 4 columns."""
+    places = ("workbench.ops.", "workbench.nn.functional", "workbench.nn.losses")
+    long = [
+        (name, line)
+        for name, text in docstrings()
+        for line in text.splitlines()
+        if len(line) > 96 and getattr(REFERENCE.named(name), "__module__", "").startswith(places)
+    ]
+    assert long == []
+
+
 def test_every_public_name_stands_in_the_reference_once() -> None:
     told = [name for _, listed, _ in BLOCKS for name in listed]
     with_them = [name for each in told for name in REFERENCE.told_with().get(each, [])]
@@ -269,7 +301,7 @@ def test_what_the_reference_says_of_each_name() -> None:
     assert "`function(*args, **kwargs)`" in checkpoint
     show = "\n".join(REFERENCE.entry("workbench.recording.Trace", ["show"]))
     assert all(f'"{name}"' in show for name, view in VIEWS.items() if not view.compares)
-    assert "workbench.sin_(input: Tensor) -> Tensor\n" in sin and "- Gradient of `input`: `grad * cos(input)`" in sin
+    assert "workbench.sin_(input: Tensor) -> Tensor\n" in sin and "    input: grad * cos(input)\n" in sin
 
 
 def test_the_reference_says_of_each_name_what_it_takes_and_refuses() -> None:
@@ -302,8 +334,8 @@ def test_the_reference_says_of_each_name_what_it_takes_and_refuses() -> None:
 
 def test_help_says_what_an_operation_means_also_under_its_other_names() -> None:
     meaning = "Return the sine of each element, an angle in radians."
-    assert inspect.getdoc(workbench.sin) == f"{meaning}\n\nThe operation sin(Tensor self); its node is SinBackward0."
-    for same in (workbench.Tensor.sin, workbench.ones(1).sin):
+    assert "SinBackward0" in str(inspect.getdoc(workbench.sin))
+    for same in (workbench.sin, workbench.Tensor.sin, workbench.ones(1).sin):
         assert str(inspect.getdoc(same)).startswith(meaning)
     unsaid = [
         name

@@ -181,7 +181,10 @@ __all__ = [
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """Return `max(0, x)` of each element x."""
+    """Return `max(0, x)` for each element x.
+
+    Positive elements receive the gradient unchanged; all others, including 0, receive 0.
+    """
     return input.relu_() if inplace else math.relu(input)
 
 
@@ -209,9 +212,9 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
-    """Return `log(1 + exp(beta * x)) / beta` of each element x, a smooth ReLU.
+    """Return `log(1 + exp(beta * x)) / beta` for each element x: a smooth version of ReLU.
 
-    Where `beta * x` is above the threshold, the result is x itself, which avoids an overflow.
+    Where `beta * x` is above `threshold`, the result is x itself, which avoids an overflow.
     """
     if type(beta) is not int or type(threshold) is not int:
         beta, threshold = number_of("softplus", "beta", 1, beta), number_of("softplus", "threshold", 2, threshold)
@@ -219,7 +222,10 @@ def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """Return ELU with the scale that preserves mean 0 and variance 1 through many layers (Klambauer et al., 2017)."""
+    """Return ELU with scales that preserve mean 0 and variance 1 through many layers.
+
+    See Klambauer et al. (2017).
+    """
     alpha, scale = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
     return (
         write(input, "selu_", activation.elu_, alpha, scale, 1) if inplace else activation.elu(input, alpha, scale, 1)
@@ -292,23 +298,32 @@ def tanhshrink(input: Tensor) -> Tensor:
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
-    """Return the input divided by its p-norm along `dim`, so that the norm is 1; a norm below `eps` counts as `eps`."""
+    """Return the input divided by its p-norm along `dim`, so that this norm becomes 1.
+
+    Args:
+        p: The p of the norm; 2 is the Euclidean length.
+        dim: The dimension along which the norm is taken.
+        eps: A norm smaller than this counts as this, so that a vector of zeros causes no division
+            by zero.
+    """
     return input / input.norm(p, dim, keepdim=True).clamp(min=eps)
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Dtype | None = None) -> Tensor:
     """Return `exp(x) / sum(exp(x))` along `dim`: positive numbers that sum to one.
 
+    For the loss of a classifier, pass logits to `cross_entropy`, which contains the softmax.
+
     Args:
-        input: The numbers.
-        dim: The dimension along which they sum to one. Pass it: None is deprecated.
+        dim: The dimension along which the results sum to one, usually the one with the classes.
+            Pass it: None is deprecated.
         dtype: Convert the input to this dtype first.
     """
     return activation.softmax(input, _chosen("softmax", dim, input.ndim, _stacklevel), dtype)
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Dtype | None = None) -> Tensor:
-    """Return softmax of the negated elements along `dim`: the smallest element gets the largest share."""
+    """Return `softmax(-x)` along `dim`: the smallest element gets the largest share."""
     return activation.softmax(-input, _chosen("softmin", dim, input.ndim, _stacklevel), dtype)
 
 
@@ -320,7 +335,8 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     Args:
         logits: The logarithms of the probabilities, up to a constant.
         tau: The temperature: a small one gives results near 0 and 1.
-        hard: Return a single 1 along `dim` and zeros otherwise, with the gradient of the soft numbers.
+        hard: Return a single 1 along `dim` and zeros otherwise, with the gradient of the soft
+            numbers.
         eps: Deprecated; ignored.
         dim: The dimension along which the results sum to one.
     """
@@ -334,7 +350,11 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Dtype | None = None) -> Tensor:
-    """Return the logarithm of softmax along `dim`, computed in one stable operation."""
+    """Return the logarithm of `softmax` along `dim`.
+
+    It is more accurate than `softmax(x, dim).log()`, which gives -inf for probabilities that round
+    to 0. The arguments are those of `softmax`.
+    """
     return activation.log_softmax(input, _chosen("log_softmax", dim, input.ndim, _stacklevel), dtype)
 
 

@@ -28,10 +28,10 @@ def _summary(each: Tensor, how: int) -> Tensor:
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """Return the cosine of the angle between vectors along dimension `dim`: their product divided by both norms.
+    """Return the cosine of the angle between vectors along dimension `dim`.
 
-    The result lacks this dimension. A norm counts as `eps` if it is smaller, which the gradient doesn't take into
-    account. PyTorch: torch.nn.functional.cosine_similarity.
+    It is their dot product divided by both norms. The result lacks this dimension. A norm smaller
+    than `eps` counts as `eps`, which the gradient doesn't take into account.
     """
     norms = [x.norm(2, dim, keepdim=True).clone() for x in (x1, x2)]
     with no_grad():
@@ -43,7 +43,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """Return the distance between vectors: the p-norm of `x1 - x2 + eps` along the last dimension.
 
-    Without `keepdim`, the result lacks this dimension. PyTorch: torch.nn.functional.pairwise_distance.
+    Without `keepdim`, the result lacks this dimension.
     """
     return (x1 - x2 + eps).norm(p, -1, keepdim)
 
@@ -57,9 +57,7 @@ def margin_ranking_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return `max(0, -target * (input1 - input2) + margin)`: how far each pair is from the right order.
-
-    PyTorch: torch.nn.functional.margin_ranking_loss.
+    """Return the mean of `max(0, -target * (input1 - input2) + margin)`: a loss for wrong order.
 
     Args:
         input1: The first number of each pair.
@@ -90,9 +88,9 @@ def triplet_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return `max(distance(anchor, positive) - distance(anchor, negative) + margin, 0)` for each triplet, reduced.
+    """Return the mean of `max(0, margin + near - far)` over triplets of vectors.
 
-    PyTorch: torch.nn.functional.triplet_margin_loss.
+    `near` is the distance from `anchor` to `positive`, and `far` that from `anchor` to `negative`.
 
     Args:
         anchor: Vectors as rows, or one vector.
@@ -101,7 +99,7 @@ def triplet_margin_loss(
         margin: By how much they should be farther away.
         p: The p of the norm that measures distances.
         eps: Added to differences before the norm.
-        swap: Use the distance between positive and negative instead of anchor and negative, if it is smaller.
+        swap: Use the distance from `positive` to `negative` as `far`, if it is smaller.
         reduction: "mean", "sum", or "none" for a loss per triplet.
 
     Raises:
@@ -129,9 +127,10 @@ def cosine_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return 1 minus the cosine of two vectors where the target is 1, and `max(0, cosine - margin)` where it is -1.
+    """Return the mean of a loss for the angle between pairs of vectors.
 
-    PyTorch: torch.nn.functional.cosine_embedding_loss.
+    The loss of a pair is `1 - cosine` where the target is 1, and `max(0, cosine - margin)` where
+    the target is -1.
 
     Args:
         input1: Vectors as rows, or one vector.
@@ -167,13 +166,15 @@ def hinge_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return the input, a distance, where the target is 1, and `max(0, margin - input)` where it is -1.
+    """Return the mean of a loss for distances: small for similar pairs, large for others.
 
-    PyTorch: torch.nn.functional.hinge_embedding_loss.
+    The loss of an element is `input` where the target is 1, and `max(0, margin - input)` where the
+    target is -1.
 
     Args:
         input: The distance of each pair.
-        target: 1 for similar pairs, which should be close, -1 for pairs that should be at least `margin` apart.
+        target: 1 for similar pairs, which should be close, -1 for pairs that should be at least
+            `margin` apart.
         margin: The distance beyond which the loss is 0 for a target of -1.
         reduction: "mean", "sum", or "none" for a loss per element.
     """
@@ -192,17 +193,17 @@ def poisson_nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return minus the log-probability of counts in a Poisson distribution, up to terms without the input.
+    """Return the mean of minus the log-probability of counts in a Poisson distribution.
 
-    It is `exp(input) - target * input`, or with `log_input=False` `input - target * log(input + eps)`. PyTorch:
-    torch.nn.functional.poisson_nll_loss.
+    The loss of an element is `exp(input) - target * input`. If `log_input` is False, it is `input -
+    target * log(input + eps)`. Terms that don't depend on the input are left out.
 
     Args:
-        input: The logarithm of the mean, or the mean with `log_input=False`.
+        input: The logarithm of the distribution's mean, or the mean itself if `log_input` is False.
         target: The counts.
-        log_input: The input is the logarithm of the mean.
+        log_input: State that the input is the logarithm of the mean.
         full: Add Stirling's approximation of `log(target!)`, which doesn't depend on the input.
-        eps: Added to the mean before its logarithm, with `log_input=False`.
+        eps: Added to the mean before its logarithm, if `log_input` is False.
         reduction: "mean", "sum", or "none" for a loss per element.
     """
     how = _reduction(size_average, reduce, reduction)
@@ -221,16 +222,17 @@ def gaussian_nll_loss(
     eps: float = 1e-6,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return minus the log-density of the target in a normal distribution.
+    """Return the mean of minus the log-density of the target in a normal distribution.
 
-    It is `(log(var) + (input - target)**2 / var) / 2`. PyTorch: torch.nn.functional.gaussian_nll_loss.
+    The loss of an element is `(log(var) + (input - target)**2 / var) / 2`.
 
     Args:
         input: The mean.
         target: The values.
         var: The variance: one for all, for each row, or for each number.
         full: Add the constant `log(2 * pi) / 2`.
-        eps: The smallest variance; a smaller one counts as `eps`, which the gradient doesn't take into account.
+        eps: The smallest variance. A smaller one counts as `eps`, which the gradient doesn't take
+            into account.
         reduction: "mean", "sum", or "none" for a loss per element.
 
     Raises:
@@ -263,9 +265,7 @@ def multilabel_soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return the binary cross-entropy of several labels per sample: for each row, the mean over its labels.
-
-    PyTorch: torch.nn.functional.multilabel_soft_margin_loss.
+    """Return the binary cross-entropy for several labels per sample, averaged over the labels.
 
     Args:
         input: Logits, (batch, labels).

@@ -109,10 +109,19 @@ _logsumexp = define(
 @operation()
 @numpy_names
 def softmax(self: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
-    """Return the elements' exponentials, divided by their sum along `dim`: positive numbers that sum to one.
+    """Return `exp(x) / sum(exp(x))` along `dim`: positive numbers that sum to one.
+
+    The computation doesn't overflow for large elements. For the loss of a classifier, pass logits
+    to `cross_entropy`, which contains the softmax.
 
     Args:
+        dim: The dimension along which the results sum to one, usually the one with the classes.
         dtype: Convert the input to this dtype first.
+
+    Example:
+        >>> torch.softmax(torch.tensor([[0.0, 0.0], [0.0, 1.0]]), dim=1)
+        tensor([[0.5000, 0.5000],
+                [0.2689, 0.7311]])
     """
     self = self if dtype is None else self.to(dtype)
     return _softmax(self, dim_index(dim, self._array.ndim))
@@ -121,10 +130,10 @@ def softmax(self: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor
 @operation()
 @numpy_names
 def log_softmax(self: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
-    """Return the logarithm of softmax, computed in one stable operation.
+    """Return the logarithm of `softmax` along `dim`; the arguments are those of `softmax`.
 
-    Args:
-        dtype: Convert the input to this dtype first.
+    It is more accurate than `softmax(t, dim).log()`, which gives -inf for probabilities that round
+    to 0.
     """
     self = self if dtype is None else self.to(dtype)
     return _log_softmax(self, dim_index(dim, self._array.ndim))
@@ -133,12 +142,14 @@ def log_softmax(self: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Te
 @operation()
 @numpy_names
 def logsumexp(self: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
-    """Return the logarithm of the sum of exponentials over `dim`.
+    """Return the logarithm of the sum of exponentials over one or several dimensions `dim`.
 
-    Large elements don't overflow. Integers are converted to the default dtype.
+    It is `t.exp().sum(dim, keepdim).log()`, but large elements don't overflow. The gradient of the
+    elements is their softmax. Integers are converted to the default dtype.
 
-    Args:
-        dim: One dimension, or several.
+    Example:
+        >>> torch.logsumexp(torch.tensor([1000.0, 1000.0]), dim=0)
+        tensor(1000.6932)
     """
     self = self if self._array.dtype.kind == "f" else self.to(dtypes.get_default_dtype())
     return _logsumexp(self, dims_of(dim, self._array.ndim), bool_of("logsumexp", "keepdim", 2, keepdim))
@@ -247,7 +258,7 @@ logsigmoid = define(
     "LogSigmoidBackward0",
     "logsigmoid(Tensor self)",
     in_rows(lambda a: -np.logaddexp(-a, 0)),
-    meaning="Return the logarithm of the sigmoid, accurate even if the sigmoid is near zero.",
+    meaning="Return `log(sigmoid(x))` for each element x, accurate even if the sigmoid is near zero.",
     prepare=only_floats("log_sigmoid_cpu"),
     self="grad * sigmoid(-self)",
     tangent="pointwise",
@@ -295,7 +306,7 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """Return each element times the probability that a standard normal number is below it.
 
     Args:
-        approximate: "none" computes it exactly, "tanh" with a formula that uses tanh.
+        approximate: "none" computes this probability exactly, "tanh" with a formula that uses tanh.
     """
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")

@@ -27,7 +27,7 @@ maximum = define(
     "MaximumBackward0",
     "maximum(Tensor self, Tensor other)",
     np.maximum,
-    meaning="Return the larger of two elements; equal ones share the gradient.",
+    meaning="Return the larger element of each pair. Two equal elements receive half of the gradient each.",
     kind="tensors",
     self="where(self < other, 0, where(self == other, grad / 2, grad))",
     other="where(self > other, 0, where(self == other, grad / 2, grad))",
@@ -38,7 +38,7 @@ minimum = define(
     "MinimumBackward0",
     "minimum(Tensor self, Tensor other)",
     np.minimum,
-    meaning="Return the smaller of two elements; equal ones share the gradient.",
+    meaning="Return the smaller element of each pair. Two equal elements receive half of the gradient each.",
     kind="tensors",
     self="where(self > other, 0, where(self == other, grad / 2, grad))",
     other="where(self < other, 0, where(self == other, grad / 2, grad))",
@@ -158,17 +158,26 @@ in_formulas("in_range", _in_range, _in_range)
 
 @operation(in_place=True, also=("clip",))
 def clamp(self: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
-    """Return each element, limited to at least `min` and at most `max`.
+    """Return the elements limited to the range from `min` to `max`.
 
-    An element at a limit, or between the limits, receives its whole gradient. One beyond a limit receives none; the
-    limit receives it, if it is a tensor.
+    An element inside the range, or equal to a limit, receives its gradient unchanged. An element
+    outside the range receives a gradient of 0. If the limit that replaced the element is a tensor,
+    the limit receives the gradient instead.
 
     Args:
-        min: The lower limit, a number or a tensor that broadcasts; None for no limit.
-        max: The upper limit, likewise. It wins where it is below `min`.
+        min: The lower limit: a number, a tensor that broadcasts, or None for no limit.
+        max: The upper limit: a number, a tensor that broadcasts, or None for no limit. Where `max`
+            is smaller than `min`, the result is `max`.
 
     Raises:
         RuntimeError: if both limits are None.
+
+    Example:
+        >>> t = torch.tensor([-2.0, 0.5, 3.0], requires_grad=True)
+        >>> c = torch.clamp(t, 0.0, 1.0)
+        >>> c.sum().backward()
+        >>> c.tolist(), t.grad
+        ([0.0, 0.5, 1.0], tensor([0., 1., 0.]))
     """
     if out is not None:
         numbers = not isinstance(min, Tensor) and not isinstance(max, Tensor)
@@ -196,7 +205,10 @@ def clamp(self: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None 
 
 @operation(in_place=True)
 def clamp_min(self: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
-    """Return each element, but at least `min`, a number or a tensor. PyTorch: torch.clamp_min."""
+    """Return the elements, with those below `min` replaced by `min`, a number or a tensor.
+
+    It is `clamp` with only a lower limit. Gradients flow in the same way.
+    """
     if out is not None:
         exact = "" if isinstance(min, Tensor) else errors.FOUND_DTYPE
         return into("clamp_min", out, clamp_min, self, min, exact=exact)
@@ -207,7 +219,10 @@ def clamp_min(self: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
 
 @operation(in_place=True)
 def clamp_max(self: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
-    """Return each element, but at most `max`, a number or a tensor. PyTorch: torch.clamp_max."""
+    """Return the elements, with those above `max` replaced by `max`, a number or a tensor.
+
+    It is `clamp` with only an upper limit. Gradients flow in the same way.
+    """
     if out is not None:
         exact = "" if isinstance(max, Tensor) else errors.FOUND_DTYPE
         return into("clamp_max", out, clamp_max, self, max, exact=exact)
@@ -218,17 +233,28 @@ def clamp_max(self: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
 
 @operation(method=False)
 def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None) -> Any:
-    """Return the elements of `input` where the condition holds, else those of `other`.
+    """Choose elements: return `input` where `condition` is True, and `other` where it is False.
 
-    The three are broadcast. Each element receives a gradient only where it was chosen.
+    `condition`, `input` and `other` are broadcast to one shape, the shape of the result. Each
+    element of `input` and `other` receives a gradient only where it was chosen, and 0 elsewhere.
+
+    If you call `where(condition)` alone, it returns the indices at which `condition` isn't zero: a
+    tuple with one int64 tensor for each dimension.
 
     Args:
         condition: A boolean tensor.
-        input: A tensor or a number. Without `input` and `other`, the result is a tuple of int64 tensors, one for each
-            dimension, with the indices where the condition isn't zero.
+        input: A tensor or a number.
+        other: A tensor or a number.
 
     Raises:
         RuntimeError: if the condition isn't boolean.
+
+    Example:
+        >>> t = torch.tensor([-1.0, 2.0], requires_grad=True)
+        >>> y = torch.where(t > 0, t, 10 * t)
+        >>> y.sum().backward()
+        >>> y.tolist(), t.grad
+        ([-10.0, 2.0], tensor([10.,  1.]))
     """
     if out is not None:
         for position, (name, given) in enumerate((("input", input), ("other", other)), 1):
@@ -283,29 +309,27 @@ def _asked(name: str, forward: Callable[..., Any], **called: Any) -> Callable[..
     return define(name, f"{name}(Tensor self, Tensor other)", forward, kind="pointwise", **called)
 
 
-eq = _asked("eq", np.equal, meaning="Return whether elements are equal, as bool.", out=True)
-ne = _asked("ne", np.not_equal, meaning="Return whether elements differ, as bool.", out=True, also=("not_equal",))
-lt = _asked(
-    "lt", np.less, meaning="Return whether the first element is less than the second.", out=True, also=("less",)
-)
+eq = _asked("eq", np.equal, meaning="Return True where the two elements are equal.", out=True)
+ne = _asked("ne", np.not_equal, meaning="Return True where the two elements differ.", out=True, also=("not_equal",))
+lt = _asked("lt", np.less, meaning="Return True where `input < other`.", out=True, also=("less",))
 le = _asked(
     "le",
     np.less_equal,
-    meaning="Return whether the first element is less than the second, or equal.",
+    meaning="Return True where `input <= other`.",
     out=True,
     also=("less_equal",),
 )
 gt = _asked(
     "gt",
     np.greater,
-    meaning="Return whether the first element is greater than the second.",
+    meaning="Return True where `input > other`.",
     out=True,
     also=("greater",),
 )
 ge = _asked(
     "ge",
     np.greater_equal,
-    meaning="Return whether the first element is greater than the second, or equal.",
+    meaning="Return True where `input >= other`.",
     out=True,
     also=("greater_equal",),
 )
@@ -313,13 +337,13 @@ bitwise_and, bitwise_or, bitwise_xor = (
     _asked(
         ufunc.__name__,
         _of_integers(ufunc),
-        meaning=f"Return the bits that {ints} has; for bools, whether {masks}.",
+        meaning=f"Return the bits that are set in {ints}; for bools, {masks}.",
         method=True,
     )
     for ufunc, ints, masks in (
-        (np.bitwise_and, "each of the two integers", "both hold"),
-        (np.bitwise_or, "one of the integers", "one holds"),
-        (np.bitwise_xor, "exactly one of the integers", "exactly one holds"),
+        (np.bitwise_and, "both integers", "True where both are True"),
+        (np.bitwise_or, "one of two integers or both", "True where one is True"),
+        (np.bitwise_xor, "exactly one of two integers", "True where they differ"),
     )
 )
 Tensor.__eq__, Tensor.__ne__ = operator(eq, dispatch_equality), operator(ne)
@@ -380,7 +404,7 @@ isnan = define(
     "isnan",
     "isnan(Tensor self)",
     np.isnan,
-    meaning="Return True where the element is nan, which isn't a number.",
+    meaning="Return True where the element is nan (not a number).",
     batch="pointwise",
     method=True,
 )
@@ -388,7 +412,7 @@ isinf = define(
     "isinf",
     "isinf(Tensor self)",
     np.isinf,
-    meaning="Return True where the element is infinite, of either sign.",
+    meaning="Return True where the element is inf or -inf.",
     batch="pointwise",
     method=True,
 )
@@ -425,14 +449,20 @@ def _refuse_batches(sentence: str, *tensors: Tensor) -> None:
 @operation()
 @numpy_names
 def all(self: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """Return whether every element is nonzero, or every one over `dim`, as bool (uint8 for uint8)."""
+    """Return whether all elements are nonzero, in the whole tensor or along `dim`.
+
+    The result is bool, or uint8 for an input of uint8. `dim` and `keepdim` work as in `sum`.
+    """
     return _all(self, dims_of(dim, self._array.ndim), bool_of("all", "keepdim", 2, keepdim))
 
 
 @operation()
 @numpy_names
 def any(self: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """Return whether some element is nonzero, or some element over `dim`, as bool (uint8 for uint8)."""
+    """Return whether at least one element is nonzero, in the whole tensor or along `dim`.
+
+    The result is bool, or uint8 for an input of uint8. `dim` and `keepdim` work as in `sum`.
+    """
     return _any(self, dims_of(dim, self._array.ndim), bool_of("any", "keepdim", 2, keepdim))
 
 
@@ -440,9 +470,16 @@ def any(self: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """Return the indices of the nonzero elements, as int64.
 
+    The result is a matrix with one row for each nonzero element and one column for each dimension.
+
     Args:
-        as_tuple: Return one vector for each dimension, to be used as an index, instead of a matrix with a row for each
-            nonzero element.
+        as_tuple: Return a tuple with one vector for each dimension instead. You can use it as an
+            index: `t[torch.nonzero(t, as_tuple=True)]`.
+
+    Example:
+        >>> torch.nonzero(torch.tensor([[0, 7], [8, 0]]))
+        tensor([[0, 1],
+                [1, 0]])
     """
     _refuse_batches(errors.VMAP_DYNAMIC.format("nonzero"), input)
     where = [as_int64(places) for places in np.nonzero(np.atleast_1d(input._array))]
@@ -453,7 +490,10 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
 @operation()
 def equal(self: Tensor, other: Tensor) -> bool:
-    """Return True if two tensors have the same shape and elements; nan equals nothing."""
+    """Return True if two tensors have the same shape and the same elements.
+
+    nan isn't equal to anything, not even to nan.
+    """
     check_tensor("equal", "other", 1, other)
     _refuse_batches(("Batching rule not implemented for aten::equal. We could not generate a fallback."), self, other)
     return bool(np.array_equal(self._array, other._array))
@@ -461,9 +501,13 @@ def equal(self: Tensor, other: Tensor) -> bool:
 
 @operation()
 def isclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
-    """Return True for each pair of elements that differ by at most atol + rtol * abs(other).
+    """Return True for each pair of elements that are nearly equal.
+
+    They are if `abs(input - other) <= atol + rtol * abs(other)`. The result is a bool tensor.
 
     Args:
+        rtol: The relative tolerance.
+        atol: The absolute tolerance.
         equal_nan: Let nan be close to nan.
     """
     check_tensor("isclose", "other", 1, other)
@@ -475,10 +519,9 @@ def isclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-0
 
 @operation()
 def allclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    """Return True if all pairs of elements differ by at most atol + rtol * abs(other).
+    """Return True if all pairs of elements are nearly equal.
 
-    Args:
-        equal_nan: Let nan be close to nan.
+    The result is a Python bool. The arguments are those of `isclose`.
     """
     check_tensor("allclose", "other", 1, other)
     _refuse_batches(

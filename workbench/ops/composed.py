@@ -26,12 +26,11 @@ from .shape import _unsafe_view
 
 @operation(in_place=True)
 def renorm(self: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | None = None) -> Tensor:
-    """Return the slices along `dim`, scaled down to a p-norm of `maxnorm` where their norm is larger.
-
-    PyTorch: torch.renorm.
+    """Scale down the slices along `dim` whose p-norm is larger than `maxnorm`, to this norm.
 
     Raises:
-        RuntimeError: if `p` isn't positive, `maxnorm` is negative, or there are fewer than two dimensions.
+        RuntimeError: if `p` isn't positive, `maxnorm` is negative, or there are fewer than two
+            dimensions.
     """
     if out is not None:
         return into("renorm", out, renorm, self, p, dim, maxnorm, exact=True)
@@ -51,14 +50,17 @@ def renorm(self: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | No
 
 @operation()
 def tile(self: Tensor, *given: Any, dims: Any = None) -> Tensor:
-    """Return the tensor repeated along its last dimensions, as often as `dims` says. PyTorch: torch.tile."""
+    """Return a copy of the tensor, repeated along its last dimensions as often as `dims` says.
+
+    It is `repeat`, but `dims` may have fewer numbers than the tensor has dimensions.
+    """
     times = ints_of("tile", "dims", given, dims)
     return self.repeat((1,) * (self._array.ndim - len(times)) + times)
 
 
 @operation()
 def flipud(self: Tensor) -> Tensor:
-    """Return the elements in reverse order along the first dimension. PyTorch: torch.flipud."""
+    """Return the elements in reverse order along the first dimension."""
     if not self._array.ndim:
         raise RuntimeError("Input must be >= 1-d.")
     return self.flip(0)
@@ -66,7 +68,7 @@ def flipud(self: Tensor) -> Tensor:
 
 @operation()
 def fliplr(self: Tensor) -> Tensor:
-    """Return the elements in reverse order along the second dimension. PyTorch: torch.fliplr."""
+    """Return the elements in reverse order along the second dimension."""
     if self._array.ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
     return self.flip(1)
@@ -74,15 +76,15 @@ def fliplr(self: Tensor) -> Tensor:
 
 @operation()
 def msort(self: Tensor) -> Tensor:
-    """Return the elements sorted along the first dimension. PyTorch: torch.msort."""
+    """Return the elements sorted along the first dimension."""
     return sort(self, 0)[0]
 
 
 @operation()
 def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """Return the elements that `indices` selects along `dim`, or from the flattened tensor; the rest is broadcast.
+    """Return the elements that `indices` selects along `dim`, like `gather`, with broadcasting.
 
-    PyTorch: torch.take_along_dim.
+    If `dim` is omitted, the indices count the elements of the flattened tensor.
     """
     check_tensor("take_along_dim", "indices", 1, indices)
     if dim is None:
@@ -101,7 +103,7 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Ten
 
 @operation(method=False)
 def cartesian_prod(*tensors: Any) -> Tensor:
-    """Return every combination of one element from each vector, one per row. PyTorch: torch.cartesian_prod."""
+    """Return all combinations of one element from each vector, one combination per row."""
     for t in tensors:
         if t._array.ndim != 1:
             raise RuntimeError(f"Expect a 1D vector, but got shape {list(t._array.shape)}")
@@ -119,12 +121,10 @@ def cartesian_prod(*tensors: Any) -> Tensor:
 
 @operation()
 def inner(self: Tensor, other: Tensor) -> Tensor:
-    """Return the sums of products along both tensors' last dimension, for all combinations of the other dimensions.
+    """Return the dot products of the vectors along the last dimensions of both tensors.
 
-    The result has the shape (*self.shape[:-1], *other.shape[:-1]). If one tensor has no dimensions, the result is a
-    product.
-
-    PyTorch: torch.inner.
+    The result has the shape (*input.shape[:-1], *other.shape[:-1]). If one of the tensors has no
+    dimensions, it multiplies the other.
     """
     check_tensor("inner", "other", 1, other)
     a, b = self._array.shape, other._array.shape
@@ -139,16 +139,14 @@ def inner(self: Tensor, other: Tensor) -> Tensor:
 
 @operation(method=False)
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
-    """Return sums of products over pairs of dimensions of `a` and `b`.
-
-    PyTorch: torch.tensordot.
+    """Multiply two tensors and sum over pairs of their dimensions.
 
     Args:
-        dims: The number of dimensions to sum over, the last ones of `a` and the first ones of `b`; or two lists, with
-            the dimensions of each.
+        dims: A number n: the last n dimensions of `a` are paired with the first n of `b`. Or two
+            lists with the dimensions of each tensor, paired in order.
 
     Returns:
-        The remaining dimensions of `a`, then those of `b`.
+        A tensor with the remaining dimensions of `a`, then those of `b`.
     """
     if isinstance(dims, (int, Tensor)):
         count = int(dims)
@@ -181,9 +179,9 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 
 @operation()
 def kron(self: Tensor, other: Tensor) -> Tensor:
-    """Return the Kronecker product: each element of `self` is replaced by its product with the whole of `other`.
+    """Return the Kronecker product: each element of the input times the whole of `other`.
 
-    The sizes are multiplied. PyTorch: torch.kron.
+    A size of the result is the product of both sizes.
     """
     check_tensor("kron", "other", 1, other)
     ndim = builtins.max(self._array.ndim, other._array.ndim)
@@ -197,16 +195,14 @@ def kron(self: Tensor, other: Tensor) -> Tensor:
 def diff(
     self: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
-    """Return the difference of each element from the one before it along `dim`.
+    """Return the difference between each element and the one before it, along `dim`.
 
-    Bool tensors give True where neighbors differ.
-
-    PyTorch: torch.diff.
+    The size along `dim` is smaller by `n`. For bool, the result is True where neighbors differ.
 
     Args:
-        n: How often to take differences.
-        prepend: Elements to put before the tensor along `dim`.
-        append: Elements to put after it.
+        n: How often differences are taken.
+        prepend: Elements to put in front of the tensor first.
+        append: Elements to put behind the tensor first.
     """
     if not self._array.ndim:
         raise RuntimeError("diff expects input to be at least one-dimensional")
@@ -227,12 +223,10 @@ def diff(
 
 @operation(method=False, also=("trapz",))
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
-    """Return the area below the points `y` along `dim`, joined by straight lines.
-
-    PyTorch: torch.trapezoid.
+    """Return the area under the points `y`, joined by straight lines, along `dim`.
 
     Args:
-        x: The points' positions; without them the points are `dx` apart.
+        x: The positions of the points. If omitted, neighbors are `dx` apart.
     """
     _no_masks("trapezoid", y)
     if not y._array.ndim:
@@ -249,11 +243,9 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -
 
 @operation(method=False)
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
-    """Return the area below the points `y` along `dim`, up to each point except the first.
+    """Return the area under the points `y` up to each point, from the second one on.
 
-    The size along `dim` is smaller by one.
-
-    PyTorch: torch.cumulative_trapezoid.
+    The size along `dim` is smaller by 1. The arguments are those of `trapezoid`.
     """
     _no_masks("cumulative_trapezoid", y)
     if not y._array.ndim:
@@ -283,11 +275,13 @@ def _widths(y: Tensor, x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
 
 @operation(method=False)
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0) -> Tensor:
-    """Return the p-norms of the differences between rows of (..., n, d) and rows of (..., m, d): (..., n, m).
+    """Return the distance of each row of `x1` from each row of `x2`.
 
-    The graph is that of the norm of a difference. The gradient for equal rows is zero.
+    Rows of (..., n, d) and (..., m, d) give distances (..., n, m). The gradient of two equal rows
+    is 0.
 
-    PyTorch: torch.cdist.
+    Args:
+        p: The p of the norm that measures the distance.
     """
     for name, t in (("X1", x1), ("X2", x2)):
         if t._array.ndim < 2:
@@ -309,7 +303,10 @@ def _with_mean(name: str, spread: Any) -> Any:
 
     both.__name__ = both.__qualname__ = name
     word = "variance" if spread is var else "standard deviation"
-    both.__doc__ = f"Return (the {word}, the mean) of all elements, or over dimensions `dim`.\n\nPyTorch: torch.{name}."
+    both.__doc__ = (
+        f"Return two tensors: the {word}, and the mean, of all elements or over `dim`.\n\n"
+        f"The arguments are those of `{name.partition('_')[0]}`."
+    )
     return operation(method=False)(numpy_names(both))
 
 
@@ -321,13 +318,13 @@ var_mean, std_mean = _with_mean("var_mean", var), _with_mean("std_mean", std)
 
 @operation()
 def argwhere(self: Tensor) -> Tensor:
-    """Return the indices of the nonzero elements, a matrix with a row for each. PyTorch: torch.argwhere."""
+    """Return the indices of the nonzero elements, as a matrix with one row for each of them."""
     return self.nonzero()
 
 
 @operation()
 def count_nonzero(self: Tensor, dim: Any = None) -> Tensor:
-    """Return the number of nonzero elements, in all or over dimensions `dim`. PyTorch: torch.count_nonzero."""
+    """Return the number of nonzero elements, in the whole tensor or over the dimensions `dim`."""
     return (self != 0).sum(dims_of(dim, self._array.ndim))
 
 
@@ -335,11 +332,13 @@ def count_nonzero(self: Tensor, dim: Any = None) -> Tensor:
 def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """Return how often 0, 1, 2 and so on occur in a vector of integers.
 
-    PyTorch: torch.bincount.
-
     Args:
-        weights: A number for each element; the result has their sums instead of counts.
+        weights: A number for each element. The result then contains their sums instead of counts.
         minlength: The minimum length of the result.
+
+    Example:
+        >>> torch.bincount(torch.tensor([0, 2, 2]))
+        tensor([1, 0, 2])
     """
     if is_batched(self) is not None or (weights is not None and is_batched(weights) is not None):
         raise RuntimeError("vmap: the workbench has no rule for bincount over a batch; call it outside of vmap")
@@ -398,16 +397,20 @@ def _placed(values: Any, edges: Tensor, right: bool, small: bool) -> Tensor:
 def searchsorted(
     sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None
 ) -> Tensor:
-    """Return the index at which each number would have to be inserted into sorted sequences (..., n).
+    """Return the index at which each number would be inserted into a sorted sequence.
 
     The result has the shape of `input`, and is int64.
 
-    PyTorch: torch.searchsorted.
-
     Args:
+        sorted_sequence: A sorted vector, or sorted vectors (..., n), one for each row of `input`.
+        input: The numbers.
         out_int32: Return int32.
         right: Insert after equal elements, not before them.
         side: "left" or "right", instead of `right`.
+
+    Example:
+        >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 4]))
+        tensor([1, 2])
     """
     if side not in (None, "left", "right"):
         raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
@@ -416,7 +419,14 @@ def searchsorted(
 
 @operation(method=False)
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
-    """Return the index of each element's bucket between sorted boundaries, a vector. PyTorch: torch.bucketize."""
+    """Return the number of each element's bucket, given the sorted boundaries of the buckets.
+
+    It is `searchsorted(boundaries, input)`: elements up to `boundaries[0]` get 0.
+
+    Args:
+        out_int32: Return int32.
+        right: Put elements equal to a boundary into the bucket above it, not below.
+    """
     if boundaries._array.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries._array.ndim})")
     return _placed(input, boundaries, right, out_int32)
@@ -432,9 +442,11 @@ _isin = define(
 
 @operation(method=False)
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
-    """Return, in the shape of `elements`, whether each is among the test elements, or isn't with `invert`.
+    """Return True for each element that occurs in `test_elements`, in the shape of `elements`.
 
-    PyTorch: torch.isin.
+    Args:
+        assume_unique: Accepted for compatibility.
+        invert: Return True for the elements that don't occur there.
     """
     one, two = (t if isinstance(t, Tensor) else wrap(np.asarray(t)) for t in (elements, test_elements))
     if "b" in (one._array.dtype.kind, two._array.dtype.kind):
@@ -448,11 +460,14 @@ def unique(
 ) -> Any:
     """Return the distinct elements in ascending order, or the distinct slices along `dim`.
 
-    PyTorch: torch.unique.
-
     Args:
-        return_inverse: Also return the index of each input element in the result.
+        sorted: Accepted for compatibility: the result is always in order.
+        return_inverse: Also return, for each input element, its index in the result.
         return_counts: Also return how often each element occurs.
+
+    Example:
+        >>> torch.unique(torch.tensor([3, 1, 3]), return_counts=True)
+        (tensor([1, 3]), tensor([1, 2]))
     """
     name = "_unique2" if dim is None else "unique_dim"
     if is_batched(self) is not None:

@@ -49,10 +49,12 @@ _to_format = define(
 
 @method()
 def to(self: Tensor, *given: Any, **options: Any) -> Tensor:
-    """Return the tensor in another dtype: the tensor itself if it has that dtype already, unless `copy` is True.
+    """Return the tensor in another dtype, or the tensor itself if it has that dtype already.
 
-    Call it as `to(dtype)`, `to(other)`, with a tensor whose dtype to take, or `to("cpu")`. The gradient is converted
-    back.
+    Args:
+        given: A dtype, or a tensor whose dtype to use. A device is accepted too: there is only the
+            CPU.
+        options: `dtype`, `device`, `copy=True` to always copy, and `memory_format`.
     """
     if len(given) == 1 and not options:
         return _cast(self, given[0]) if isinstance(given[0], dtypes.dtype) else _cast(self, *meant(*given))
@@ -373,11 +375,13 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
 
 @placed
 def as_tensor(data: Any, dtype: Dtype | None = None) -> Tensor:
-    """Return `data` as a tensor that shares memory if possible: a tensor itself, or a tensor over a NumPy array.
+    """Return `data` as a tensor, without a copy if possible.
+
+    A tensor is returned itself, and the result for a NumPy array shares its memory.
 
     Args:
         data: A tensor, an array, a number or nested lists of numbers.
-        dtype: The dtype to convert to; `data` is copied if its dtype is another one.
+        dtype: The dtype to convert to. `data` is copied if it has another one.
     """
     if not isinstance(data, (Tensor, np.ndarray)):
         return tensor(data, dtype=dtype)
@@ -389,11 +393,13 @@ def as_tensor(data: Any, dtype: Dtype | None = None) -> Tensor:
 def asarray(
     obj: Any, *, dtype: Dtype | None = None, copy: bool | None = None, requires_grad: bool | None = None
 ) -> Tensor:
-    """Return `data` as a tensor, like as_tensor.
+    """Return `obj` as a tensor, like `as_tensor`, with a choice of memory and history.
 
     Args:
+        obj: A tensor, an array, a number or nested lists of numbers.
+        dtype: The dtype to convert to.
         copy: Always copy, not only if necessary.
-        requires_grad: The result's flag; False detaches a tensor from its history.
+        requires_grad: Whether the result requires grad. False detaches a tensor from its history.
     """
     t = as_tensor(obj)
     if requires_grad is None and t.requires_grad:
@@ -421,7 +427,8 @@ def _new_tensor(self: Tensor, data: Any, *, dtype: Dtype | None = None, requires
 def new(self: Tensor, *given: Any, size: Any = None, data: Any = None, other: Tensor | None = None) -> Tensor:
     """Return a tensor in this one's dtype: uninitialized if a shape is given, else with a sequence's numbers.
 
-    Given a tensor of the same dtype, return a view of it. PyTorch keeps `new` for old programs (torch.Tensor.new).
+    Given a tensor of the same dtype, return a view of it. PyTorch keeps `new` for old programs
+    (torch.Tensor.new).
     """
     source = _one_source(given, data, other)
     if isinstance(source, Tensor) and source.dtype is not self.dtype:
@@ -525,7 +532,8 @@ def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
     """Use the memory of `source` from now on, or none: a write that isn't recorded, but counts as one.
 
     Raises:
-        RuntimeError: if the write would have to be recorded, because it has no derivative, or if the dtypes differ.
+        RuntimeError: if the write would have to be recorded, because it has no derivative, or if
+            the dtypes differ.
     """
     if source is None:
         source = wrap(np.empty(0, self._array.dtype))

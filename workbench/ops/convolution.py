@@ -269,14 +269,19 @@ def conv1d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Return the cross-correlation of sequences (n, channels, length), or of one, with kernels for output channels.
+    """Slide kernels over sequences, and return the sum of products at each place.
+
+    The kernels aren't flipped, so mathematically this is a cross-correlation.
 
     Args:
+        input: Sequences (n, channels, length), or one sequence without n.
         weight: The kernels: (out channels, channels / groups, kernel size).
         bias: A number for each output channel.
-        padding: Zeros to add at both ends; or "valid" for none, or "same" for a result as long as the input.
+        stride: The distance from one place of a kernel to the next.
+        padding: The number of zeros to add at each end. Or "valid" for none, or "same" for a result
+            as long as the input.
         dilation: The distance between the elements that a kernel reads.
-        groups: Split the channels into this many groups; each has its own kernels.
+        groups: Split the channels into this many groups. Each group has its own kernels.
 
     Returns:
         (n, out channels, (length + 2 * padding - dilation * (kernel size - 1) - 1) // stride + 1).
@@ -294,17 +299,31 @@ def conv2d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Return the cross-correlation of images (n, channels, height, width), or of one, with kernels for output channels.
+    """Slide kernels over images, and return the sum of products at each place.
 
-    Each of the sizes is a pair (height, width), or one number for all.
+    The kernels aren't flipped, so mathematically this is a cross-correlation. Arguments that are a
+    size can be a pair (height, width) or one number for both.
 
     Args:
+        input: Images (n, channels, height, width), or one image without n.
         weight: The kernels: (out channels, channels / groups, kernel height, kernel width).
         bias: A number for each output channel.
-        stride: The distance between two places of a kernel.
-        padding: Zeros to add on both sides of each dimension; or "valid" for none, or "same" to keep the size.
+        stride: The distance from one place of a kernel to the next.
+        padding: The number of zeros to add on each side. Or "valid" for none, or "same" for a
+            result of the input's size.
         dilation: The distance between the elements that a kernel reads.
-        groups: Split the channels into this many groups; each has its own kernels.
+        groups: Split the channels into this many groups. Each group has its own kernels.
+
+    Returns:
+        Images (n, out channels, new height, new width), where a new size is `(size + 2 * padding -
+        dilation * (kernel - 1) - 1) // stride + 1`.
+
+    Example:
+        >>> images = torch.ones(8, 3, 32, 32)
+        >>> F.conv2d(images, torch.ones(16, 3, 5, 5)).shape
+        torch.Size([8, 16, 28, 28])
+        >>> F.conv2d(images, torch.ones(16, 3, 5, 5), stride=2, padding=2).shape
+        torch.Size([8, 16, 16, 16])
     """
     return _over_images("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
@@ -319,17 +338,11 @@ def conv3d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Return the cross-correlation of volumes (n, channels, depth, height, width), with kernels for output channels.
+    """Slide kernels over volumes, and return the sum of products at each place.
 
-    Each of the sizes is a triple (depth, height, width), or one number for all.
-
-    Args:
-        weight: The kernels: (out channels, channels / groups, and the kernel's three sizes).
-        bias: A number for each output channel.
-        stride: The distance between two places of a kernel.
-        padding: Zeros to add on both sides of each dimension; or "valid" for none, or "same" to keep the size.
-        dilation: The distance between the elements that a kernel reads.
-        groups: Split the channels into this many groups; each has its own kernels.
+    The arguments are those of `conv2d`, with one more dimension: `input` is (n, channels, depth,
+    height, width), `weight` is (out channels, channels / groups, depth, height, width), and a size
+    can be a triple (depth, height, width).
     """
     return _over_images("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
 
@@ -345,17 +358,15 @@ def conv_transpose1d(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Tensor:
-    """Return the sum of kernels placed where conv1d would read them, each times an element of the sequences.
+    """Lengthen sequences: place a copy of the kernels, times the element, at each element; add up.
 
-    It is what conv1d does to a gradient.
-
-    Args:
-        weight: The kernels: (channels, out channels / groups, kernel size).
-        padding: The number of elements to cut off at both ends.
-        output_padding: The number of elements to add at the far end; less than the stride or the dilation.
+    It computes what the backward pass of `conv1d` does to a gradient. The arguments are those of
+    `conv_transpose2d`, with one number for each size: `input` is (n, channels, length), and
+    `weight` is (channels, out channels / groups, kernel size).
 
     Returns:
-        (n, out channels, (length - 1) * stride - 2 * padding + dilation * (kernel size - 1) + output_padding + 1).
+        (n, out channels, (length - 1) * stride - 2 * padding + dilation * (kernel size - 1) +
+        output_padding + 1).
     """
     return _transposed("conv_transpose1d", 1, input, weight, bias, stride, padding, dilation, groups, output_padding)
 
@@ -371,18 +382,29 @@ def conv_transpose2d(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Tensor:
-    """Return the sum of kernels placed where conv2d would read them, each times an element of the images.
+    """Enlarge images: place a copy of the kernels, times the element, at each element, and add up.
 
-    Each of the sizes is a pair (height, width), or one number for all.
+    It computes what the backward pass of `conv2d` does to a gradient. Arguments that are a size can
+    be a pair (height, width) or one number for both.
 
     Args:
+        input: Images (n, channels, height, width), or one image without n.
         weight: The kernels: (channels, out channels / groups, kernel height, kernel width).
         bias: A number for each output channel.
-        stride: The distance between the places of two neighboring elements.
-        padding: The number of elements to cut off on both sides of each dimension.
-        output_padding: The number of elements to add at the far end; less than the stride or the dilation.
-        groups: Split the channels into this many groups; each has its own kernels.
-        dilation: The distance between the elements of a kernel in the result.
+        stride: The distance in the result between the kernels of two neighboring elements.
+        padding: The number of elements to cut off on each side of the result.
+        output_padding: The number of elements to add at the far end; less than the stride or the
+            dilation.
+        groups: Split the channels into this many groups. Each group has its own kernels.
+        dilation: The distance in the result between the elements of a kernel.
+
+    Returns:
+        Images (n, out channels, new height, new width), where a new size is `(size - 1) * stride -
+        2 * padding + dilation * (kernel - 1) + output_padding + 1`.
+
+    Example:
+        >>> F.conv_transpose2d(torch.ones(1, 3, 8, 8), torch.ones(3, 6, 2, 2), stride=2).shape
+        torch.Size([1, 6, 16, 16])
     """
     return _transposed("conv_transpose2d", 2, input, weight, bias, stride, padding, dilation, groups, output_padding)
 
@@ -398,18 +420,11 @@ def conv_transpose3d(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Tensor:
-    """Return the sum of kernels placed where conv3d would read them, each times an element of the volumes.
+    """Enlarge volumes: place a copy of the kernels, times the element, at each element; add up.
 
-    Each of the sizes is a triple (depth, height, width), or one number for all.
-
-    Args:
-        weight: The kernels: (channels, out channels / groups, and the kernel's three sizes).
-        bias: A number for each output channel.
-        stride: The distance between the places of two neighboring elements.
-        padding: The number of elements to cut off on both sides of each dimension.
-        output_padding: The number of elements to add at the far end; less than the stride or the dilation.
-        groups: Split the channels into this many groups; each has its own kernels.
-        dilation: The distance between the elements of a kernel in the result.
+    The arguments are those of `conv_transpose2d`, with one more dimension: `input` is (n, channels,
+    depth, height, width), `weight` is (channels, out channels / groups, depth, height, width), and
+    a size can be a triple (depth, height, width).
     """
     return _transposed("conv_transpose3d", 3, input, weight, bias, stride, padding, dilation, groups, output_padding)
 

@@ -53,7 +53,8 @@ def tensor(data: Any, *, dtype: Dtype | None = None, requires_grad: bool = False
 
     Args:
         data: A number, nested lists of numbers, an array or a tensor.
-        dtype: The dtype; by default, an array's own, and for Python numbers bool, int64 or the default floating point.
+        dtype: The dtype; by default, an array's own, and for Python numbers bool, int64 or the
+            default floating point.
 
     Raises:
         ValueError: if nested lists differ in length.
@@ -146,9 +147,10 @@ def _kind_of(element: Any) -> Dtype:
 
 @placed(out=True)
 def full(size: Any, fill_value: float, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """Return a leaf of shape `size` with every element equal to `fill_value`.
+    """Return a leaf of shape `size` in which every element equals `fill_value`.
 
-    Without `dtype`, the dtype is that of the number: bool, int64 or the default floating point.
+    If `dtype` is omitted, the dtype is that of the number: bool, int64 or the default floating
+    point.
     """
     if not isinstance(size, (list, tuple)):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {kind_of(size)}")
@@ -160,13 +162,21 @@ def full(size: Any, fill_value: float, *, dtype: Dtype | None = None, requires_g
 
 @placed(out=True)
 def zeros(*given: Any, size: Any = None, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """Return a leaf of zeros, in the default dtype."""
+    """Return a leaf in which every element is 0.
+
+    The shape is given as several ints, as one tuple, or as `size`. The dtype is float32 by default;
+    see `set_default_dtype`.
+    """
     return leaf(np.zeros(size_of("zeros", given, size), kind_for("zeros", dtype)), requires_grad)
 
 
 @placed(out=True)
 def ones(*given: Any, size: Any = None, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """Return a leaf of ones, in the default dtype."""
+    """Return a leaf in which every element is 1.
+
+    The shape is given as several ints, as one tuple, or as `size`. The dtype is float32 by default;
+    see `set_default_dtype`.
+    """
     return leaf(filled_with_ones(size_of("ones", given, size), kind_for("ones", dtype)), requires_grad)
 
 
@@ -217,7 +227,10 @@ def empty(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Return a leaf with uninitialized elements, in the order of a memory format."""
+    """Return a leaf whose elements are whatever the memory contained: write before you read.
+
+    The shape is given as several ints, as one tuple, or as `size`.
+    """
     if memory_format is not None:
         formats.check_format("empty", memory_format)
         shape = size_of("empty", given, size)
@@ -230,7 +243,7 @@ def empty(
 def empty_like(
     input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False, memory_format: Any = None
 ) -> Tensor:
-    """Return uninitialized elements with the shape and dtype of `input`."""
+    """Return a tensor with the shape and dtype of `input`, whose elements are uninitialized."""
     return like("empty_like", np.empty, input, dtype, requires_grad, memory_format)
 
 
@@ -254,7 +267,10 @@ def full_like(
 
 @placed(out=True)
 def eye(n: int, m: int | None = None, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """Return a matrix (n, m) with ones on its diagonal and zeros elsewhere; `m` is `n` by default."""
+    """Return a matrix (n, m) with ones on its diagonal and zeros elsewhere.
+
+    If `m` is omitted, the matrix is square.
+    """
     rows, columns = int_of("eye", "n", 0, n), int_of("eye", "m", 1, n if m is None else m)
     for name, size in (("n", rows), ("m", columns)):
         if size < 0:
@@ -266,7 +282,12 @@ def eye(n: int, m: int | None = None, *, dtype: Dtype | None = None, requires_gr
 def linspace(
     start: float, end: float, steps: int, *, dtype: Dtype | None = None, requires_grad: bool = False
 ) -> Tensor:
-    """Return `steps` numbers at equal distances from `start` to `end`, both included."""
+    """Return `steps` numbers from `start` to `end`, both included, at equal distances.
+
+    Example:
+        >>> torch.linspace(0, 1, 5)
+        tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """
     steps = int_of("linspace", "steps", 2, steps)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
@@ -288,12 +309,17 @@ def arange(
     dtype: Dtype | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return a vector of the numbers from `start` up to, but not including, `end`; `start` is 0 by default.
+    """Return a vector of the numbers `start`, `start + step`, and so on, below `end`.
 
-    The result is int64 if all bounds are ints, else floating point.
+    Call it as `arange(end)`, `arange(start, end)` or `arange(start, end, step)`. Without `start`,
+    the first number is 0. The result is int64 if all arguments are ints, otherwise floating point.
 
     Raises:
         RuntimeError: if `step` is zero, or leads away from `end`.
+
+    Example:
+        >>> torch.arange(3), torch.arange(1, 2, 0.5)
+        (tensor([0, 1, 2]), tensor([1.0000, 1.5000]))
     """
     if len(bounds) == 1 and type(bounds[0]) is int and 0 <= bounds[0] and step == 1:
         if start is end is dtype is None and not requires_grad:
@@ -369,7 +395,10 @@ source_of = generator  # where an argument has the name
 
 
 def manual_seed(seed: int) -> Any:
-    """Restart the random numbers from a seed, and return their generator; the numbers are NumPy's, not PyTorch's."""
+    """Restart the random numbers from `seed`, so that they repeat; return the generator.
+
+    The numbers are NumPy's: they differ from those that PyTorch draws for the same seed.
+    """
     return generator().manual_seed(int(seed))
 
 
@@ -409,7 +438,10 @@ def randn(
     dtype: Dtype | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return random numbers from the standard normal distribution."""
+    """Return random numbers from the normal distribution with mean 0 and variance 1.
+
+    The shape is given as several ints, as one tuple, or as `size`.
+    """
     return _random(
         "standard_normal", size_of("randn", given, size), kind_for("randn", dtype), requires_grad, None, generator
     )
@@ -423,7 +455,10 @@ def rand(
     dtype: Dtype | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return random numbers from the uniform distribution over [0, 1)."""
+    """Return random numbers from the uniform distribution over [0, 1).
+
+    The shape is given as several ints, as one tuple, or as `size`.
+    """
     return _random("random", size_of("rand", given, size), kind_for("rand", dtype), requires_grad, None, generator)
 
 
@@ -484,13 +519,13 @@ def _random_like(name: str, distribution: str, input: Tensor, dtype: Dtype | Non
 
 @placed
 def randn_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """Return random numbers from the standard normal distribution, with the shape and dtype of `input`."""
+    """Return numbers like those of `randn`, with the shape and dtype of `input`."""
     return _random_like("randn_like", "standard_normal", input, dtype, requires_grad)
 
 
 @placed
 def rand_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """Return random numbers from the uniform distribution over [0, 1), with the shape and dtype of `input`."""
+    """Return numbers like those of `rand`, with the shape and dtype of `input`."""
     return _random_like("rand_like", "random", input, dtype, requires_grad)
 
 
@@ -504,8 +539,9 @@ def randint(
     dtype: Dtype | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return random integers from `low` up to, but not including, `high`; `low` is 0 if only one bound is given.
+    """Return random integers from `low` up to, but not including, `high`.
 
+    Call it as `randint(high, size)` or `randint(low, high, size)`. If `low` is omitted, it is 0.
     The result is int64 by default.
     """
     if not isinstance(high, (int, np.integer)) or size is None:

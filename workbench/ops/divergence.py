@@ -26,7 +26,7 @@ xlogy = define(
     "xlogy(Tensor self, Tensor other)",
     _xlogy_of,
     kind="float",
-    meaning="Return the element times the logarithm of the other, or 0 if the element is 0.",
+    meaning="Return `input * log(other)`, and 0 where `input` is 0.",
     self="where(self == 0, where(other <= 0, 0, grad * log(other)), grad * log(other))",
     other="grad * self / other",
     samples="p(3), p(3); r(2, 3), p(3); r(3), p()",
@@ -43,14 +43,19 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """Return `target * (log(target) - input)`, reduced: the Kullback-Leibler divergence of `target` from `input`.
+    """Return the Kullback-Leibler divergence of the distribution `target` from `input`.
+
+    For each element, it computes `target * (log(target) - input)`. If `log_target` is True, it
+    computes `exp(target) * (target - input)` instead.
 
     Args:
-        input: Log-probabilities.
-        target: Probabilities, or with `log_target` log-probabilities too: then it is `exp(target) * (target -
-            input)`.
-        reduction: "batchmean" divides the sum by the batch size, which is the mathematical definition; "mean"
-            averages over all elements, "sum" adds them, "none" returns them.
+        input: Logarithms of probabilities, for example from `log_softmax`.
+        target: Probabilities, or their logarithms if `log_target` is True.
+        size_average, reduce: Deprecated; use `reduction`.
+        reduction: "batchmean" divides the sum by the batch size, which is the mathematical
+            definition. "mean" divides the sum by the number of elements, "sum" returns the sum, and
+            "none" returns the result for each element.
+        log_target: State that `target` contains logarithms.
     """
     if reduction == "mean" and size_average is None and reduce is None:
         warn(MEAN_OF_ALL)

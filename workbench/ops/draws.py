@@ -61,15 +61,15 @@ def normal(
 
 @operation()
 def multinomial(self: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
-    """Return indices drawn with the probabilities that the last dimension gives as weights.
-
-    Weights are (n,) or (m, n), and needn't sum to one.
+    """Draw indices at random, with the elements of the input as weights.
 
     Args:
+        num_samples: The number of indices to draw for each row.
         replacement: Allow an index to be drawn more than once.
 
     Returns:
-        int64, of shape (num_samples,) or (m, num_samples).
+        int64: (num_samples,) for weights (n,), and (m, num_samples) for weights (m, n). The weights
+        needn't sum to one.
     """
     p, count = self._array, int_of("multinomial", "num_samples", 1, num_samples)
     if p.dtype.kind != "f":
@@ -120,7 +120,12 @@ _poisson = define(
 
 @operation()
 def bernoulli(self: Tensor, p: float | None = None, *, generator: Any = None, out: Tensor | None = None) -> Tensor:
-    """Return 1 with the probability that each element gives, or `p`, else 0; shape and dtype are the input's."""
+    """Return random 0s and 1s, with the shape and dtype of the input.
+
+    Args:
+        p: The probability of a 1. If omitted, each element of the input is the probability for its
+            place.
+    """
     if out is not None:
         return into("bernoulli", out, bernoulli, self.detach(), p, generator=generator)
     if p is not None:
@@ -133,7 +138,7 @@ def bernoulli(self: Tensor, p: float | None = None, *, generator: Any = None, ou
 
 
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
-    """Return random counts from Poisson distributions whose means are the input, with its shape and dtype."""
+    """Return random counts from Poisson distributions; each element of the input is a mean."""
     check_tensor("poisson", "input", 0, input)
     rate = input._array
     if rate.dtype.kind != "f":

@@ -79,10 +79,16 @@ def _windows(function: str, position: int, kernel: Any, dilation: Any, padding: 
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
     """Return the windows of images (n, channels, height, width), or of one image, as columns.
 
-    PyTorch: torch.nn.functional.unfold.
+    A convolution is a matrix product with these columns.
+
+    Args:
+        kernel_size: The size of a window: a number, or a pair (height, width).
+        dilation: The distance between the elements of a window.
+        padding: The width of a border of zeros.
+        stride: The distance from one window to the next.
 
     Returns:
-        (n, channels * elements of the kernel, number of windows).
+        (n, channels * elements of a window, number of windows).
     """
     shape = list(input._array.shape)
     kernel, dilation, padding, stride = how = _windows("im2col", 1, kernel_size, dilation, padding, stride)
@@ -110,9 +116,13 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
 def fold(
     input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Tensor:
-    """Return images of a size, made of the columns that `unfold` gives; overlapping windows are added.
+    """Return images put together from columns, as `unfold` returns them.
 
-    PyTorch: torch.nn.functional.fold.
+    Where windows overlap, their elements are added, so `fold` isn't the inverse of `unfold`.
+
+    Args:
+        output_size: The height and width of the images.
+        kernel_size, dilation, padding, stride: As for `unfold`.
     """
     shape = list(input._array.shape)
     size = _two("col2im", "output_size", 1, output_size)

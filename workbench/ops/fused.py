@@ -110,7 +110,7 @@ def _value_first(given: tuple[Any, ...], named: Any) -> tuple[Any, Any, Any]:
 def addcmul(
     self: Tensor, tensor1: Tensor, tensor2: Tensor, *last: Any, value: float = 1, out: Tensor | None = None
 ) -> Tensor:
-    """Return self + value * tensor1 * tensor2; the three are broadcast. PyTorch: torch.addcmul."""
+    """Return `input + value * tensor1 * tensor2`, element by element, with broadcasting."""
     if last:
         tensor1, tensor2, value = _value_first((tensor1, tensor2, *last), value)
     if out is not None:
@@ -124,12 +124,10 @@ def addcmul(
 def addcdiv(
     self: Tensor, tensor1: Tensor, tensor2: Tensor, *last: Any, value: float = 1, out: Tensor | None = None
 ) -> Tensor:
-    """Return self + value * tensor1 / tensor2; the three are broadcast.
-
-    PyTorch: torch.addcdiv.
+    """Return `input + value * tensor1 / tensor2`, element by element, with broadcasting.
 
     Raises:
-        RuntimeError: if both tensors of the quotient are integers.
+        RuntimeError: if `tensor1` and `tensor2` are integers.
     """
     if last:
         tensor1, tensor2, value = _value_first((tensor1, tensor2, *last), value)
@@ -144,12 +142,11 @@ def addcdiv(
 
 @operation(in_place=True)
 def lerp(self: Tensor, end: Tensor, weight: Any) -> Tensor:
-    """Return self + weight * (end - self): `self` where the weight is 0, `end` where it is 1.
-
-    PyTorch: torch.lerp.
+    """Return `input + weight * (end - input)`: the input for weight 0, `end` for weight 1.
 
     Args:
-        weight: A number or a tensor that broadcasts. All tensors have one dtype.
+        end: A tensor of the same dtype.
+        weight: A number, or a tensor of the same dtype that broadcasts.
     """
     checks.check_tensor("lerp", "end", 1, end)
     if end.dtype is not self.dtype:
@@ -222,9 +219,10 @@ def _factors(name: str, dtype: dtypes.dtype, beta: Any, alpha: Any) -> tuple[Any
 
 @operation(in_place=True)
 def addmv(self: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """Return beta * self + alpha * (mat @ vec), with a matrix (n, m) and a vector (m,); `self` is expanded to (n,).
+    """Return `beta * input + alpha * (mat @ vec)` for a matrix (n, m) and a vector (m,).
 
-    If `beta` is 0, `self` isn't read, so its nan and inf have no effect. All have one dtype. PyTorch: torch.addmv.
+    The input broadcasts to (n,). If `beta` is 0, its elements aren't read, so nan in them has no
+    effect. All tensors have the same dtype.
     """
     _three("addmv", ("mat", mat), ("vec", vec))
     checks.check_mv(mat._array, vec._array, self._array)
@@ -233,9 +231,10 @@ def addmv(self: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: flo
 
 @operation(in_place=True)
 def addr(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """Return beta * self + alpha * outer(vec1, vec2), for vectors (n,) and (m,); `self` is expanded to (n, m).
+    """Return `beta * input + alpha * outer(vec1, vec2)` for vectors (n,) and (m,).
 
-    If `beta` is 0, `self` isn't read. PyTorch: torch.addr.
+    The input broadcasts to (n, m). If `beta` is 0, its elements aren't read, so nan in them has no
+    effect.
     """
     _three("addr", ("vec1", vec1), ("vec2", vec2))
     for name, t in (("vec1", vec1), ("vec2", vec2)):
@@ -254,9 +253,10 @@ def addr(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: fl
 
 @operation(in_place=True)
 def baddbmm(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """Return beta * self + alpha * (batch1 @ batch2), for (b, n, m) and (b, m, p); `self` is expanded to (b, n, p).
+    """Return `beta * input + alpha * (batch1 @ batch2)` for batches (b, n, m) and (b, m, p).
 
-    If `beta` is 0, `self` isn't read. All have one dtype. PyTorch: torch.baddbmm.
+    The input broadcasts to (b, n, p). If `beta` is 0, its elements aren't read, so nan in them has
+    no effect. All tensors have the same dtype.
     """
     _three("baddbmm", ("batch1", batch1), ("batch2", batch2))
     b, c = batch1._array, batch2._array
@@ -272,9 +272,10 @@ def baddbmm(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, al
 
 @operation(in_place=True)
 def addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """Return beta * self + alpha * the sum of batch1[i] @ batch2[i], for (b, n, m) and (b, m, p).
+    """Return `beta * input + alpha * (batch1 @ batch2).sum(0)` for (b, n, m) and (b, m, p).
 
-    `self` is expanded to (n, p); if `beta` is 0, it isn't read. All have one dtype. PyTorch: torch.addbmm.
+    The input broadcasts to (n, p). If `beta` is 0, its elements aren't read, so nan in them has no
+    effect. All tensors have the same dtype.
     """
     _three("addbmm", ("batch1", batch1), ("batch2", batch2))
     b, c = batch1._array, batch2._array

@@ -20,8 +20,7 @@ SEEDS = 2**64
 class Generator(np.random.Generator):
     """Produce random numbers independently of the default ones: the same seed gives the same numbers.
 
-    Functions that draw numbers take one as `generator`. The numbers are NumPy's, not PyTorch's. PyTorch:
-    torch.Generator.
+    Pass it as `generator` to functions that draw numbers. The numbers are NumPy's, not PyTorch's.
     """
 
     def __init__(self, device: Any = "cpu") -> None:

@@ -32,7 +32,7 @@ REPEATS_TYPE = "repeat_interleave(): argument 'repeats' must be Tensor or int, n
 
 @operation(method=False)
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """Return views of all tensors in the shape that they broadcast to; a tensor of this shape is returned itself."""
+    """Return views of the tensors, all in the shape to which they broadcast together."""
     checks.check_tensors("broadcast_tensors", tensors)
     shapes = [t._array.shape for t in tensors]
     check_broadcast(shapes or [()])
@@ -42,10 +42,18 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
 
 @operation(method=False)
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
-    """Return the coordinates of all points of a grid, given the coordinates along each dimension as vectors.
+    """Return the coordinates of all points of a grid: one tensor for each input vector.
 
     Args:
-        indexing: "ij" gives results with the vectors' lengths as shape; "xy" exchanges the first two dimensions.
+        tensors: Vectors with the coordinates along each dimension of the grid.
+        indexing: "ij" gives tensors whose shape is (len(first), len(second), ...). "xy" exchanges
+            the first two dimensions, as images have them. Pass it: without it, there is a warning.
+
+    Example:
+        >>> torch.meshgrid(torch.tensor([1, 2]), torch.tensor([3, 4, 5]), indexing="ij")
+        (tensor([[1, 1, 1],
+                [2, 2, 2]]), tensor([[3, 4, 5],
+                [3, 4, 5]]))
     """
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
     checks.check_tensors("meshgrid", given)
@@ -78,12 +86,18 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 def repeat_interleave(
     self: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    """Return each element several times in a row, along `dim` or in the flattened tensor.
+    """Return each element several times in a row.
 
     Args:
-        repeats: How often: an int for all, or a tensor with an int for each. Without it, the input holds the repeats,
-            and the result has each index as often as its element says.
-        output_size: The size of the result along `dim`, if known.
+        repeats: How often: an int for all elements, or a tensor with an int for each. If omitted,
+            the input contains these numbers, and the result contains each index as often as they
+            say.
+        dim: The dimension along which to repeat. If omitted, the flattened tensor is repeated.
+        output_size: The size of the result along `dim`, if you know it.
+
+    Example:
+        >>> torch.repeat_interleave(torch.tensor([1, 2]), 2), torch.tensor([1, 2]).repeat(2)
+        (tensor([1, 1, 2, 2]), tensor([1, 2, 1, 2]))
     """
     if repeats is None:
         return _numbered(self, output_size)

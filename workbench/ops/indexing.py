@@ -386,31 +386,47 @@ _masked_select = define(
 @operation()
 @numpy_names
 def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
-    """Return the elements that `index` selects along `dim`.
+    """Return the elements of the tensor that `index` selects along `dim`.
 
-    For `dim` 0, out[i, j] is self[index[i, j], j]. Elements that are selected several times get the sum of their
+    For a matrix and `dim=0`, `out[i, j]` is `self[index[i, j], j]`. For `dim=1`, `out[i, j]` is
+    `self[i, index[i, j]]`. An element that was selected several times receives the sum of the
     gradients.
 
     Args:
-        index: int64, with as many dimensions as the tensor, and in dimensions other than `dim` no larger.
+        index: int64, with as many dimensions as the tensor. In all dimensions except `dim`, it is
+            at most as large as the tensor.
+        sparse_grad: Accepted for compatibility: gradients are always dense.
 
     Returns:
         A tensor with the shape of `index`.
+
+    Example:
+        >>> scores = torch.tensor([[0.1, 0.9], [0.7, 0.3]])
+        >>> labels = torch.tensor([[1], [0]])
+        >>> torch.gather(scores, 1, labels)
+        tensor([[0.9000],
+                [0.7000]])
     """
     return _gather(self, check_places("gather", self, dim, index), index)
 
 
 @operation(in_place="along")
 def scatter(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: float | None = None) -> Tensor:
-    """Return a copy with the elements of `src` written along `dim` where `index` says.
+    """Return a copy with elements of `src` written to the places that `index` names along `dim`.
 
-    For `dim` 0, out[index[i, j], j] is src[i, j]. If several elements go to one place, one of them is written, but all
-    get that place's gradient, as in PyTorch.
+    It is the opposite of `gather`. For a matrix and `dim=0`, `src[i, j]` is written to
+    `out[index[i, j], j]`. If several elements go to the same place, only one of them is written,
+    but all of them receive the gradient of that place, as in PyTorch. The elements that were
+    overwritten receive a gradient of 0.
 
     Args:
         index: int64, with as many dimensions as the tensor.
         src: A tensor at least as large as `index`, or a number.
-        value: A number, instead of `src`.
+
+    Example:
+        >>> torch.zeros(2, 3).scatter(1, torch.tensor([[2], [0]]), torch.tensor([[5.0], [6.0]]))
+        tensor([[0., 0., 5.],
+                [6., 0., 0.]])
     """
     if not isinstance(src, Tensor):
         number = held(number_of("scatter", "value", 3, value if src is None else src), self.dtype)
@@ -420,9 +436,19 @@ def scatter(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: fl
 
 @operation(in_place="along")
 def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """Return a copy with the elements of `src` added along `dim` where `index` says.
+    """Return a copy with elements of `src` added at the places that `index` names along `dim`.
 
-    For `dim` 0, src[i, j] is added to out[index[i, j], j].
+    For a matrix and `dim=0`, `src[i, j]` is added to `out[index[i, j], j]`. Elements that go to the
+    same place are all added. Each element of `src` receives the gradient of its place.
+
+    Args:
+        index: int64, with as many dimensions as the tensor.
+        src: A tensor at least as large as `index`.
+
+    Example:
+        >>> votes = torch.tensor([0, 2, 2])
+        >>> torch.zeros(3).scatter_add(0, votes, torch.ones(3))
+        tensor([1., 0., 2.])
     """
     check_tensor("scatter_add", "index", 2, index)
     check_tensor("scatter_add", "src", 3, src)
@@ -432,11 +458,18 @@ def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 @operation(in_place="mask")
 @tensors_only()
 def masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """Return a copy with `value` wherever the mask is True; the elements there get no gradient.
+    """Return a copy with `value` written wherever `mask` is True.
+
+    The elements that were overwritten receive a gradient of 0.
 
     Args:
-        mask: A bool tensor that broadcasts to the tensor's shape.
-        value: A number, or a tensor without dimensions, which gets the sum of the gradients.
+        mask: A bool tensor that broadcasts to the shape of the tensor.
+        value: A number, or a tensor without dimensions. Such a tensor receives the sum of the
+            gradients of all places where it was written.
+
+    Example:
+        >>> torch.tensor([1.0, 2.0, 3.0]).masked_fill(torch.tensor([False, True, False]), 0.0)
+        tensor([1., 0., 3.])
     """
     check_mask(mask)
     check_broadcast([mask._array.shape, self._array.shape])
@@ -450,7 +483,14 @@ def masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 @operation()
 @tensors_only()
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
-    """Return the elements where the mask is True, as a vector; both are broadcast."""
+    """Return the elements for which `mask` is True, as a vector.
+
+    The tensor and the mask are broadcast to one shape first. `t[mask]` is the usual notation.
+    Elements that weren't selected receive a gradient of 0.
+
+    Args:
+        mask: A bool tensor.
+    """
     if mask._array.dtype.kind != "b":
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     check_broadcast([mask._array.shape, input._array.shape])
@@ -459,10 +499,19 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 
 @operation(in_place="along")
 def index_add(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
-    """Return a copy with each slice of `source`, times `alpha`, added to the slice along `dim` that `index` names.
+    """Return a copy with slices of `source` added to the slices along `dim` that `index` names.
+
+    For `dim=0`, `alpha * source[i]` is added to `out[index[i]]`. Several slices with the same index
+    are all added. Each slice of `source` receives the gradient of its place, times `alpha`.
 
     Args:
-        index: A vector of indices, one for each slice of `source`. Equal indices add up.
+        index: A vector of int64 or int32, with one index for each slice of `source`.
+        source: A tensor with the shape of the input, except along `dim`.
+        alpha: The factor for `source`.
+
+    Example:
+        >>> torch.zeros(3).index_add(0, torch.tensor([0, 2, 2]), torch.tensor([1.0, 10.0, 20.0]))
+        tensor([ 1.,  0., 30.])
     """
     return _index_add(self, *check_added(self, dim, index, source, alpha))
 
@@ -470,7 +519,19 @@ def index_add(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: f
 @operation()
 @numpy_names
 def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
-    """Return the slices along `dim` that a vector of indices names, in this order."""
+    """Return the slices along `dim` that `index` names, in the order of `index`.
+
+    A slice that was selected several times receives the sum of the gradients.
+
+    Args:
+        index: A vector of int64 or int32. Its length is the size of the result along `dim`.
+
+    Example:
+        >>> t = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        >>> torch.index_select(t, 1, torch.tensor([2, 0]))
+        tensor([[3., 1.],
+                [6., 4.]])
+    """
     return _index_select(self, check_selected(self, dim, index), index)
 
 
@@ -599,10 +660,16 @@ in_formulas(
 
 @operation(in_place="indices")
 def index_put(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """Return a copy with `values` written where a tuple of index tensors says, as in `t[i, j] = values`.
+    """Return a copy with `values` written to the places that `indices` names.
+
+    It does what `t[i, j] = values` does, without changing the tensor. The elements that were
+    overwritten receive a gradient of 0.
 
     Args:
-        accumulate: Add the values, so that equal indices add up, instead of writing them.
+        indices: A tuple of index tensors, one for each dimension.
+        values: A tensor that broadcasts to the shape of the indexed elements.
+        accumulate: Add the values to the elements instead of overwriting them. Values with equal
+            indices are then all added.
     """
     check_put("index_put", indices, values)
     return put(self, tuple(indices), values, accumulate)
@@ -634,7 +701,12 @@ in_formulas(
 
 @method("__getitem__")
 def getitem(self: Tensor, index: Any) -> Tensor:
-    """Part of the tensor: a view for ints, slices, None and ..., a copy for index tensors, masks and lists."""
+    """Return part of the tensor, for `t[index]`.
+
+    An index of ints, slices, None and `...` gives a view, which shares memory with the tensor.
+    Index tensors, masks and lists give a copy. Elements that appear several times in the result
+    receive the sum of the gradients.
+    """
     kind, ndim = type(index), self._array.ndim
     if kind is tuple:
         out, where = plain_view(self, index), None

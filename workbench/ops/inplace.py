@@ -6,6 +6,7 @@ result's place in the graph, and its version counts one more write.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -301,7 +302,10 @@ def writing(op: Callable[..., Tensor], name: str, operator: bool = False) -> Cal
         return write(self, name, op, *args, **options)
 
     named(written, name)
-    written.__doc__ = f"Write the result of {op.__name__} into the tensor itself, and return it."
+    written.__doc__ = f"Write the result of `{op.__name__}` into the tensor itself, and return the tensor."
+    takes = inspect.signature(op)
+    first, *rest = [each for each in takes.parameters.values() if each.name != "out"]
+    written.__signature__ = takes.replace(parameters=[first.replace(name="self"), *rest])  # type: ignore[attr-defined]
     return written
 
 
@@ -510,7 +514,10 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = N
 
 @method()
 def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Tensor:
-    """Fill the tensor with random numbers from the exponential distribution, with density `lambd * exp(-lambd * x)`."""
+    """Fill the tensor with random numbers from the exponential distribution.
+
+    Its density is `lambd * exp(-lambd * x)`, and its mean `1 / lambd`.
+    """
     if self._array.dtype.kind != "f":
         raise RuntimeError(CONTINUOUS.format("Exponential", self.dtype.word))
     if not lambd > 0:
@@ -520,7 +527,10 @@ def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Te
 
 @method()
 def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Any = None) -> Tensor:
-    """Fill the tensor with random numbers from the Cauchy distribution: half are within `sigma` of `median`."""
+    """Fill the tensor with random numbers from the Cauchy distribution.
+
+    Half of them are within `sigma` of `median`.
+    """
     if self._array.dtype.kind != "f":
         raise RuntimeError(CONTINUOUS.format("Cauchy", self.dtype.c_name))
     if not sigma > 0:
@@ -541,7 +551,11 @@ def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator: Any
 
 @method()
 def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
-    """Fill the tensor with random numbers of trials up to the first success, which has probability `p`."""
+    """Fill the tensor with random counts from the geometric distribution.
+
+    A count is the number of trials up to the first success, which has probability `p` in each
+    trial.
+    """
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
     _check_kernel(self, "geometric_cpu", "b")
@@ -550,9 +564,10 @@ def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
 
 @method()
 def random_(self: Tensor, *bounds: int, generator: Any = None) -> Tensor:
-    """Fill the tensor with random integers: below `to` and from 0 for `random_(to)`, from `low` for `random_(low, to)`.
+    """Fill the tensor with random integers.
 
-    Without bounds, use all integers that the dtype holds; for floating point, up to the first that it can't hold.
+    `random_(to)` draws them from 0 up to, but not including, `to`, and `random_(low, to)` from
+    `low` on. Without bounds, they go up to the largest integer that the dtype represents exactly.
     """
     kind = self._array.dtype
     low, to = (0, *bounds) if len(bounds) == 1 else bounds or (0, _most(kind) + 1)
@@ -581,7 +596,11 @@ def _most(kind: np.dtype) -> int:
 
 @method()
 def bernoulli_(self: Tensor, p: float | Tensor = 0.5, *, generator: Any = None) -> Tensor:
-    """Fill the tensor with 1 with probability `p`, else 0; `p` may be a tensor with a probability for each element."""
+    """Fill the tensor with random 0s and 1s; `p` is the probability of a 1.
+
+    Args:
+        p: A number, or a tensor with a probability for each element.
+    """
     if isinstance(p, Tensor):
         chances = expand(p, self._array.shape).detach()
         check_chances(chances)
@@ -602,7 +621,10 @@ def check_chances(p: Tensor) -> None:
 
 @operation()
 def fill_(self: Tensor, value: float | Tensor) -> Tensor:
-    """Write one number into every element; the tensor no longer depends on its earlier value."""
+    """Set every element to `value`, a number or a tensor without dimensions.
+
+    No gradient flows to the earlier elements.
+    """
     if not isinstance(value, Tensor):
         if type(value) in (float, int) and -LARGE < value < LARGE and _is_quiet(self):
             self._array.fill(value)
@@ -626,12 +648,9 @@ def zero_(self: Tensor) -> Tensor:
 
 @method()
 def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
-    """Write another tensor's values into this one, broadcast and converted to its dtype.
+    """Write the elements of `src` into this tensor, broadcast and converted to its dtype.
 
-    The gradient goes to `src`, and no longer to this tensor's earlier value.
-
-    Args:
-        non_blocking: No effect here.
+    Gradients flow to `src`, and no longer to the earlier elements of this tensor.
     """
     if isinstance(src, (bool, int, float)):
         src = wrap(np.array(src))
@@ -647,7 +666,11 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
 
 @operation()
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """Write `values` where a tuple of index tensors says; `accumulate` adds them."""
+    """Write `values` to the places that a tuple of index tensors names, as `t[i, j] = values` does.
+
+    Args:
+        accumulate: Add the values to the elements instead of overwriting them.
+    """
     check_put("index_put_", indices, values)
     return _put_in(self, tuple(indices), values, accumulate)
 
@@ -670,7 +693,10 @@ def _put_in(self: Tensor, indices: tuple[Tensor | None, ...], values: Tensor, ac
 
 @method("__setitem__")
 def setitem(self: Tensor, index: Any, value: Any) -> None:
-    """Write into part of the tensor: through a view of it, and element by element where index tensors are used."""
+    """Write into part of the tensor, for `t[index] = value`.
+
+    Index tensors and masks choose single elements; other indices choose a view to write into.
+    """
     if index is False:
         return
     if not listeners and _is_quiet(self) and _set_quietly(self, index, value):  # else the write to a view is reported

@@ -155,7 +155,10 @@ _diag_embed = define(
 @operation()
 @numpy_names
 def narrow(self: Tensor, dim: int, start: Any, length: int) -> Tensor:
-    """Return a view of `length` elements along `dim`, from `start` on."""
+    """Return a view of `length` elements along `dim`, starting at index `start`.
+
+    It is the same as `t[start:start + length]` for `dim=0`.
+    """
     if not self._array.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if length < 0:
@@ -173,7 +176,10 @@ def narrow(self: Tensor, dim: int, start: Any, length: int) -> Tensor:
 @operation()
 @numpy_names
 def select(self: Tensor, dim: int, index: int) -> Tensor:
-    """Return a view of the slice at `index` along `dim`, without this dimension."""
+    """Return a view of the slice at `index` along `dim`; the result lacks this dimension.
+
+    It is the same as `t[index]` for `dim=0`.
+    """
     if not self._array.ndim:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     dim = dim_index(dim, self._array.ndim)
@@ -187,10 +193,15 @@ def select(self: Tensor, dim: int, index: int) -> Tensor:
 
 @operation()
 def diagonal(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """Return a view of the diagonals over two dimensions, which becomes the last dimension.
+    """Return a view of the diagonals of the matrices in dimensions `dim1` and `dim2`.
+
+    The result lacks these two dimensions. The diagonals become its last dimension.
 
     Args:
-        offset: How far the diagonal is to the right of the main one; negative for the left.
+        offset: The diagonal to return: 0 is the main one, 1 the next one to the right, -1 to the
+            left.
+        dim1: The dimension of the rows.
+        dim2: The dimension of the columns.
     """
     return _diagonal(self, offset, *_two_dims(dim1, dim2, self._array.ndim))
 
@@ -205,9 +216,13 @@ def _two_dims(dim1: int, dim2: int, ndim: int) -> Shape:
 
 @operation()
 def diag_embed(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """Return zeros with the last dimension of the tensor on the diagonal of two dimensions of the result.
+    """Return matrices of zeros with the last dimension of the tensor on their diagonals.
 
-    The diagonal is `offset` to the right of the main one. PyTorch: torch.diag_embed.
+    Args:
+        offset: The diagonal to fill: 0 is the main one, 1 the next one to the right, -1 to the
+            left.
+        dim1: The dimension of the result that has the rows.
+        dim2: The dimension of the result that has the columns.
     """
     offset = int_of("diag_embed", "offset", 1, offset)
     return _diag_embed(self, offset, *_two_dims(dim1, dim2, self._array.ndim + 1))
@@ -215,9 +230,18 @@ def diag_embed(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) ->
 
 @operation()
 def diag(self: Tensor, diagonal: int = 0) -> Tensor:
-    """Return a copy of a matrix's diagonal, or for a vector (n,) a matrix of zeros with the vector on its diagonal.
+    """Return the diagonal of a matrix, or a matrix with a vector on its diagonal.
 
-    The diagonal is `diagonal` to the right of the main one. PyTorch: torch.diag.
+    A matrix gives a vector: a copy of its diagonal. A vector (n,) gives a matrix (n, n) that is
+    zero elsewhere.
+
+    Args:
+        diagonal: Which diagonal: 0 is the main one, 1 the next one to the right, -1 to the left.
+
+    Example:
+        >>> torch.diag(torch.tensor([1.0, 2.0]))
+        tensor([[1., 0.],
+                [0., 2.]])
     """
     ndim, diagonal = self._array.ndim, int_of("diag", "diagonal", 1, diagonal)
     if ndim not in (1, 2):
@@ -227,13 +251,17 @@ def diag(self: Tensor, diagonal: int = 0) -> Tensor:
 
 @operation()
 def diagflat(self: Tensor, offset: int = 0) -> Tensor:
-    """Return a matrix of zeros with all elements on a diagonal, `offset` to the right. PyTorch: torch.diagflat."""
+    """Return a matrix of zeros with all elements of the tensor on one diagonal.
+
+    Args:
+        offset: Which diagonal: 0 is the main one, 1 the next one to the right, -1 to the left.
+    """
     return _diag_embed(self.contiguous().view(-1), int_of("diagflat", "offset", 1, offset), 0, 1)
 
 
 @method()
 def trace(self: Tensor) -> Tensor:
-    """Return the sum of the diagonal of a matrix (n, m). PyTorch: torch.trace."""
+    """Return the sum of the diagonal of a matrix (n, m)."""
     if self._array.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self._array.ndim}")
     checks.no_kernel("trace", self._array)
@@ -242,10 +270,20 @@ def trace(self: Tensor) -> Tensor:
 
 @operation(method=False)
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Return views of consecutive pieces along `dim`.
+    """Split the tensor along `dim` into consecutive pieces, and return views of them.
+
+    The gradient of a piece goes to the elements of that piece; the other elements receive 0 from
+    it.
 
     Args:
-        split_size_or_sections: The size of every piece except perhaps the last, or a list with the size of each.
+        split_size_or_sections: An int: the size of each piece. The last piece is smaller if the
+            size doesn't divide the dimension. Or a list with the size of every piece.
+
+    Example:
+        >>> torch.split(torch.arange(5), 2)
+        (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+        >>> torch.split(torch.arange(5), [1, 4])
+        (tensor([0]), tensor([1, 2, 3, 4]))
     """
     if not tensor._array.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
@@ -287,7 +325,11 @@ method("split")(lambda self, split_size, dim=0: split(self, split_size, dim))
 @operation()
 @numpy_names
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """Return views of at most `chunks` pieces along `dim`, of one size except perhaps the last."""
+    """Split the tensor along `dim` into at most `chunks` pieces, and return views of them.
+
+    All pieces have the same size, except that the last one may be smaller. There are fewer pieces
+    if the dimension can't be split evenly: 5 elements in 4 chunks give sizes 2, 2 and 1.
+    """
     if not input._array.ndim:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if (chunks := int_of("chunk", "chunks", 1, chunks)) <= 0:
@@ -300,7 +342,10 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 @operation()
 @numpy_names
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """Return views of all slices along `dim`, without this dimension."""
+    """Return views of all slices along `dim`, as a tuple; the slices lack this dimension.
+
+    It is what `for slice in t` iterates over for `dim=0`.
+    """
     dim = dim_index(dim, input._array.ndim)
     if not input._array.ndim:
         raise IndexError(errors.NO_DIMS.format(0))
@@ -391,9 +436,21 @@ def _kinds(tensors: Sequence[Tensor]) -> tuple[dtypes.dtype, ...] | None:
 @operation(method=False, also=("concat", "concatenate"))
 @numpy_names
 def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Return the tensors one after the other along `dim`.
+    """Concatenate tensors along an existing dimension `dim`.
 
-    Their sizes must match in other dimensions; empty vectors fit anything. The result has their common dtype.
+    In all other dimensions, their sizes must be equal. An empty vector fits any tensor. Each tensor
+    receives its part of the gradient. Use `stack` to join tensors along a new dimension.
+
+    Args:
+        tensors: A list or tuple of tensors. The result has their common dtype.
+        dim: The dimension in which the sizes add up.
+
+    Example:
+        >>> a, b = torch.zeros(2, 3), torch.ones(1, 3)
+        >>> torch.cat([a, b]).shape
+        torch.Size([3, 3])
+        >>> torch.cat([a, a], dim=1).shape, torch.stack([a, a]).shape
+        (torch.Size([2, 6]), torch.Size([2, 2, 3]))
     """
     if out is not None:
         return into("cat", out, cat, tensors, dim)
@@ -450,26 +507,29 @@ def _listed(name: str, tensors: Any) -> Sequence[Tensor]:
 
 @operation(method=False)
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Return the tensors side by side: along the second dimension, vectors along their only one."""
+    """Return tensors side by side: vectors end to end, others along the second dimension."""
     rows = [_with_dims(t, 1) for t in _listed("hstack", tensors)]
     return cat(rows, int(rows[0]._array.ndim > 1))
 
 
 @operation(method=False, also=("row_stack",))
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Return the tensors below each other: along the first dimension, each vector as a row."""
+    """Return tensors below each other, along the first dimension; a vector becomes a row."""
     return cat([_with_dims(t, 2) for t in _listed("vstack", tensors)])
 
 
 @operation(method=False)
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Return the tensors behind each other: along the third dimension."""
+    """Return tensors behind each other, along the third dimension.
+
+    A vector (n,) counts as (1, n, 1), and a matrix (n, m) as (n, m, 1).
+    """
     return cat([_with_dims(t, 3) for t in _listed("dstack", tensors)], 2)
 
 
 @operation(method=False)
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """Return the tensors side by side, each vector as a column."""
+    """Return tensors side by side, along the second dimension; a vector becomes a column."""
     tensors = _listed("column_stack", tensors)
     return hstack([t if t._array.ndim > 1 else t.reshape(t._array.size, 1) for t in tensors])
 
@@ -477,7 +537,16 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
 @operation(method=False)
 @numpy_names
 def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Return tensors of one shape put together along a new dimension `dim`."""
+    """Join tensors of the same shape along a new dimension, which is inserted at `dim`.
+
+    Each tensor receives its slice of the gradient. Use `cat` to join tensors along an existing
+    dimension.
+
+    Example:
+        >>> torch.stack([torch.tensor([1, 2]), torch.tensor([3, 4])], dim=1)
+        tensor([[1, 3],
+                [2, 4]])
+    """
     if out is not None:
         return into("stack", out, stack, tensors, dim)
     checks.check_tensors("stack", tensors)

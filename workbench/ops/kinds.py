@@ -26,9 +26,9 @@ def _kind(function: str, argument: str, position: int, given: Any) -> Dtype:
 class finfo:
     """Give the limits of a floating-point dtype, the default one if none is named.
 
-    Attributes are `bits`; `max` and `min`; `eps`, the distance from 1 to the next number; `smallest_normal` or `tiny`,
-    the smallest positive number with full precision; and `resolution`, 10 to the power of minus its decimal digits.
-    TypeError for integers. PyTorch: torch.finfo.
+    Attributes are `bits`; `max` and `min`; `eps`, the distance from 1 to the next number;
+    `smallest_normal` or `tiny`, the smallest positive number with full precision; and `resolution`,
+    10 to the power of minus the number of decimal digits. Integer dtypes raise TypeError.
     """
 
     __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
@@ -59,7 +59,7 @@ class finfo:
 class iinfo:
     """Give the limits of an integer dtype: `bits`, `max` and `min`.
 
-    TypeError for floating point and bool. PyTorch: torch.iinfo.
+    Floating-point dtypes and bool raise TypeError.
     """
 
     __slots__ = ("bits", "dtype", "max", "min")
@@ -88,7 +88,10 @@ def promote_types(type1: Dtype, type2: Dtype) -> Dtype:
 
 
 def can_cast(from_: Dtype, to: Dtype) -> bool:
-    """Return True if results of one dtype may be written to another: floats not to integers, numbers not to bool."""
+    """Return True if results of dtype `from_` may be written into a tensor of dtype `to`.
+
+    Floating-point numbers may not be written into integers, and numbers may not into bool.
+    """
     return _kind("can_cast", "from_", 0, from_).rank <= _kind("can_cast", "to", 1, to).rank
 
 
@@ -114,7 +117,7 @@ def _type_named(name: str, meaning: str) -> Any:
     return tensortype(name, (), {"__module__": __name__, "__doc__": meaning, "dtype": kind, "__slots__": ()})
 
 
-MADE = "Makes tensors of {}, and knows them: of a shape, or of numbers in a list; TypeError for what is neither."
+MADE = "Make a tensor of {} from a shape or a list of numbers; isinstance recognizes such tensors."
 FloatTensor = _type_named("FloatTensor", MADE.format("float32"))
 DoubleTensor = _type_named("DoubleTensor", MADE.format("float64"))
 HalfTensor = _type_named("HalfTensor", MADE.format("float16"))
@@ -125,7 +128,10 @@ BoolTensor = _type_named("BoolTensor", MADE.format("bool"))
 
 
 def set_default_tensor_type(t: Any) -> None:
-    """Set the default dtype by a tensor type, such as FloatTensor or "torch.FloatTensor", and warn: the old name."""
+    """Set the default dtype, given a tensor type such as FloatTensor or "torch.FloatTensor".
+
+    It is deprecated, and warns; use `set_default_dtype`.
+    """
     warn(
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
         "torch.set_default_device() as alternatives."

@@ -23,9 +23,15 @@ from .math import mul
 
 @tensors_only()
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Return the tensor with each element set to 0 with probability `p`, and the others multiplied by 1 / (1 - p).
+    """Set each element to 0 with probability `p`, and multiply the others by `1 / (1 - p)`.
 
-    Without `training`, return the input. `inplace` overwrites it.
+    The factor keeps the expected sum the same. The elements that were set to 0 receive a gradient
+    of 0.
+
+    Args:
+        p: The probability of setting an element to 0.
+        training: If False, return the input unchanged.
+        inplace: Write the result into the input.
     """
     return _dropped(input, p, training, inplace)
 
@@ -72,9 +78,10 @@ LIKE_1D = (
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Return sequences (n, channels, length), or one, with whole channels set to 0, and the others times 1 / (1 - p).
+    """Set whole channels of sequences (n, channels, length) to 0, each with probability `p`.
 
-    PyTorch: torch.nn.functional.dropout1d.
+    The other channels are multiplied by `1 / (1 - p)`. If `training` is False, the input is
+    returned.
     """
     _check_probability(p)
     if input.dim() not in (2, 3):
@@ -87,9 +94,10 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Return images (n, channels, height, width) with whole channels set to 0, and the others times 1 / (1 - p).
+    """Set whole channels of images (n, channels, height, width) to 0, each with probability `p`.
 
-    Three dimensions are taken as sequences, with a warning. PyTorch: torch.nn.functional.dropout2d.
+    The other channels are multiplied by `1 / (1 - p)`. If `training` is False, the input is
+    returned. An input with three dimensions counts as sequences, with a warning.
     """
     _check_probability(p)
     if input.dim() not in (3, 4):
@@ -100,9 +108,10 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Return volumes (n, channels, depth, height, width), or one, with whole channels set to 0.
+    """Set whole channels of volumes (n, channels, depth, height, width) to 0 with probability `p`.
 
-    The others are multiplied by 1 / (1 - p). PyTorch: torch.nn.functional.dropout3d.
+    The other channels are multiplied by `1 / (1 - p)`. If `training` is False, the input is
+    returned.
     """
     _check_probability(p)
     if input.dim() not in (4, 5):
@@ -126,19 +135,17 @@ def _of_channels(input: Tensor, alone: bool, p: float, training: bool, inplace: 
 
 @tensors_only()
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Return the tensor with each element set to selu's minimum with probability `p`, then scaled and shifted.
+    """Set each element to the minimum of `selu` with probability `p`, then scale and shift all.
 
-    Inputs with mean 0 and variance 1 keep them. PyTorch: torch.nn.functional.alpha_dropout.
+    If the input has mean 0 and variance 1, so does the result. If `training` is False, the input is
+    returned.
     """
     return _dropped(input, p, training, inplace, alpha=True)
 
 
 @tensors_only()
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Return the result of `alpha_dropout` for whole channels, the second dimension.
-
-    PyTorch: torch.nn.functional.feature_alpha_dropout.
-    """
+    """Do the same as `alpha_dropout`, but for whole channels (the second dimension)."""
     return _dropped(input, p, training, inplace, features=True, alpha=True)
 
 
@@ -188,16 +195,31 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """Return the rows of `weight` that `input` names.
+    """Return the rows of the table `weight` that the indices in `input` name.
+
+    It is `weight[input]`. A row that was used several times receives the sum of the gradients; the
+    rows that weren't used receive 0.
 
     Args:
-        input: Indices, int64 or int32.
-        weight: The table, with a row for each index.
+        input: Indices, int64 or int32, of any shape.
+        weight: The table, with one row per index.
         padding_idx: The index of a row that gets no gradient.
-        max_norm: Scale longer rows that are used to this norm first, in place.
+        max_norm: Before the lookup, scale each row that is used and longer than this to this
+            length. The table changes in place.
+        norm_type: The p of the norm that measures the length.
+        scale_grad_by_freq, sparse: Must be False.
 
     Returns:
-        A tensor with the shape of `input` and one more dimension, the row.
+        A tensor with the shape of `input` and one more dimension at the end: the rows.
+
+    Example:
+        >>> table = torch.tensor([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]], requires_grad=True)
+        >>> rows = F.embedding(torch.tensor([2, 2, 0]), table)
+        >>> rows.sum().backward()
+        >>> table.grad
+        tensor([[1., 1.],
+                [0., 0.],
+                [2., 2.]])
     """
     if scale_grad_by_freq or sparse:
         raise NotImplementedError(FREQUENT if scale_grad_by_freq else SPARSE)
@@ -229,10 +251,18 @@ def embedding(
 
 @tensors_only()
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """Return for each integer a vector of zeros with a 1 at that index, in a new last dimension.
+    """Return a vector for each integer: 1 at the index that the integer names, 0 elsewhere.
+
+    The vectors are a new last dimension, and int64.
 
     Args:
-        num_classes: The length of the vectors; -1 for one more than the largest integer.
+        tensor: Integers, int64, not negative.
+        num_classes: The length of the vectors; -1 means the largest integer plus 1.
+
+    Example:
+        >>> F.one_hot(torch.tensor([2, 0]), num_classes=3)
+        tensor([[0, 0, 1],
+                [1, 0, 0]])
     """
     if tensor.dtype is not dtypes.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
@@ -271,21 +301,23 @@ def scaled_dot_product_attention(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> Tensor:
-    """Return softmax(query @ keyᵀ * scale + mask) @ value: for each query, a weighted mean of the values.
+    """Return a weighted mean of `value` for each query: attention.
 
-    A query without any key to attend to gets zeros.
+    It computes `softmax(query @ key.transpose(-2, -1) * scale + mask, dim=-1) @ value`. If a mask
+    hides all keys from a query, its result is 0.
 
     Args:
         query: Queries (..., n, d).
         key: Keys (..., m, d).
         value: Values (..., m, e).
-        attn_mask: True where a query may attend to a key; or numbers to add to the products.
+        attn_mask: A tensor that broadcasts to (..., n, m). A bool mask is True where a query may
+            attend to a key. A mask of numbers is added to the products.
         dropout_p: The probability of setting a weight to zero.
-        is_causal: Hide the keys after the query's own position.
-        scale: 1 / sqrt(d) by default.
+        is_causal: Let query i attend only to keys 0 to i.
+        scale: The factor for the products; by default 1 / sqrt(d).
 
     Returns:
-        (..., n, e).
+        A tensor (..., n, e).
     """
     if not query.dtype is key.dtype is value.dtype:
         raise RuntimeError(

@@ -80,8 +80,6 @@ def _takes_outs(function: Callable[..., Any]) -> Callable[..., Any]:
 def inv(A: Tensor) -> Tensor:
     """Return the inverse of each square matrix (..., n, n).
 
-    PyTorch: torch.linalg.inv.
-
     Raises:
         LinAlgError: if a matrix is singular.
     """
@@ -102,8 +100,6 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     """Return X with A X = B, for square A (..., n, n) and B (..., n, k), or vectors (..., n).
 
     Batches broadcast.
-
-    PyTorch: torch.linalg.solve.
 
     Args:
         left: If False, solve X A = B instead.
@@ -141,8 +137,6 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
 
     Only one triangle of A is read. A zero on the diagonal gives inf or nan.
 
-    PyTorch: torch.linalg.solve_triangular.
-
     Args:
         upper: Read the upper triangle, not the lower one.
         left: If False, solve X A = B instead.
@@ -159,11 +153,11 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
 
 @_takes_out
 def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
-    """Return the lower triangle L with L L^T = A for positive definite A (..., n, n), or its transpose if `upper`.
+    """Return the Cholesky factor of positive definite matrices A (..., n, n).
+
+    It is the lower triangle L with L L^T = A. If `upper` is True, it is the transpose of L.
 
     Only one triangle of A is read; its gradient is symmetric.
-
-    PyTorch: torch.linalg.cholesky.
 
     Raises:
         LinAlgError: if a matrix isn't positive definite.
@@ -174,7 +168,7 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
 
 @operation()
 def cholesky_inverse(self: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Return the inverse of L L^T from L (..., n, n), or of U^T U if `upper`. PyTorch: torch.cholesky_inverse."""
+    """Return the inverse of L L^T from L (..., n, n), or of U^T U if `upper`."""
     if out is not None:
         return into("cholesky_inverse", out, cholesky_inverse, self, upper)
     _not_half(
@@ -185,7 +179,7 @@ def cholesky_inverse(self: Tensor, upper: bool = False, *, out: Tensor | None = 
 
 @operation()
 def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Return X with A X = B, for B (..., n, k) and the Cholesky factor `input2` of A. PyTorch: torch.cholesky_solve."""
+    """Return X with A X = B, for B (..., n, k) and the Cholesky factor `input2` of A."""
     if out is not None:
         return into("cholesky_solve", out, cholesky_solve, self, input2, upper)
     check_tensor("cholesky_solve", "input2", 1, input2)
@@ -212,14 +206,17 @@ def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False, *, out: Te
 
 @operation()
 def logdet(self: Tensor) -> Tensor:
-    """Return the logarithm of each square matrix's determinant: nan if that is negative, -inf if it is 0."""
+    """Return the logarithm of the determinant of each square matrix.
+
+    It is nan if the determinant is negative, and -inf if it is 0.
+    """
     sign, logabsdet = matrices.linalg_slogdet(_matrices("logdet", self))
     return TENSORS["where"](sign == -1.0, float("nan"), logabsdet)
 
 
 @_takes_out
 def det(A: Tensor) -> Tensor:
-    """Return the determinant of each square matrix (..., n, n). PyTorch: torch.linalg.det."""
+    """Return the determinant of each square matrix (..., n, n)."""
     _not_half("lu_cpu", _matrices("linalg.det", A))
     return matrices.linalg_det(A)
 
@@ -233,7 +230,7 @@ _Lstsq = results_of("linalg_lstsq", "solution", "residuals", "rank", "singular_v
 
 @_takes_outs
 def slogdet(A: Tensor) -> Any:
-    """Return (sign, logabsdet): the sign and the logarithm of the determinant's size. PyTorch: torch.linalg.slogdet."""
+    """Return (sign, logabsdet): the sign and the logarithm of the determinant's size."""
     if _matrices("linalg.slogdet", A)._array.dtype.itemsize < 4:
         raise RuntimeError(f"linalg.slogdet: Low precision dtypes not supported. Got {A.dtype.word}")
     return _Slogdet(*matrices.linalg_slogdet(A))
@@ -243,11 +240,9 @@ def slogdet(A: Tensor) -> Any:
 def qr(A: Tensor, mode: str = "reduced") -> Any:
     """Return (Q, R): orthonormal columns and an upper triangle whose product is A (..., m, n).
 
-    PyTorch: torch.linalg.qr.
-
     Args:
-        mode: "reduced", "complete" (Q is square), or "r" (only R). There is no gradient with "r", and none with
-            "complete" if m > n.
+        mode: "reduced", "complete" (Q is square), or "r" (only R). There is no gradient with "r",
+            and none with "complete" if m > n.
     """
     _matrices("linalg.qr", A, square=False)
     if mode not in ("reduced", "complete", "r"):
@@ -262,9 +257,8 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
 def eigh(A: Tensor, UPLO: str = "L") -> Any:
     """Return (eigenvalues, eigenvectors) of symmetric matrices (..., n, n), in ascending order.
 
-    The eigenvectors' gradient is infinite if two eigenvalues are equal, and unreliable if they are close.
-
-    PyTorch: torch.linalg.eigh.
+    The eigenvectors' gradient is infinite if two eigenvalues are equal, and unreliable if they are
+    close.
 
     Args:
         UPLO: The triangle that is read: "L" for the lower one or "U".
@@ -277,20 +271,21 @@ def eigh(A: Tensor, UPLO: str = "L") -> Any:
 
 @_takes_out
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
-    """Return the eigenvalues of symmetric matrices (..., n, n), in ascending order. PyTorch: torch.linalg.eigvalsh."""
+    """Return the eigenvalues of symmetric matrices (..., n, n), in ascending order."""
     return eigh(A, UPLO)[0]
 
 
 @_takes_outs
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Any:
-    """Return (U, S, Vh): matrices A (..., m, n) are U diag(S) Vh, with the singular values S in descending order.
+    """Return (U, S, Vh), the singular value decomposition of matrices A (..., m, n).
+
+    A is `U diag(S) Vh`. The singular values S are in descending order.
 
     The gradient of U and Vh is infinite if two singular values are equal or one is zero.
 
-    PyTorch: torch.linalg.svd.
-
     Args:
-        full_matrices: Return square U and Vh, instead of as many columns and rows as there are singular values.
+        full_matrices: Return square U and Vh, instead of as many columns and rows as there are
+            singular values.
     """
     _not_half("linalg_svd_cpu", _matrices("linalg.svd", A, square=False))
     if driver is not None:
@@ -300,7 +295,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
 
 @_takes_out
 def svdvals(A: Tensor) -> Tensor:
-    """Return the singular values of matrices (..., m, n), in descending order. PyTorch: torch.linalg.svdvals."""
+    """Return the singular values of matrices (..., m, n), in descending order."""
     return svd(A, False)[1]
 
 
@@ -327,8 +322,6 @@ def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = N
     """Return the pseudoinverse (..., n, m) of matrices (..., m, n).
 
     Singular values up to max(atol, rtol * largest) count as zero.
-
-    PyTorch: torch.linalg.pinv.
     """
     sentence = "linalg.pinv({}): expected a tensor with 2 or more dimensions of float, double, cfloat or cdouble types"
     atol, rtol = _tolerances(_no_fewer("pinv", A, sentence), atol, rcond if rtol is None else rtol)
@@ -343,9 +336,9 @@ def pinverse(self: Tensor, rcond: float = 1e-15) -> Tensor:
 
 @_takes_out
 def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
-    """Return the number of singular values above max(atol, rtol * largest) of each matrix (..., m, n), as int64.
+    """Return the rank of each matrix (..., m, n), as int64.
 
-    PyTorch: torch.linalg.matrix_rank.
+    It is the number of singular values above `max(atol, rtol * largest singular value)`.
     """
     if isinstance(A, Tensor) and (A._array.dtype.kind != "f" or A._array.dtype.itemsize < 4):
         raise RuntimeError(FLOATS_ONLY)
@@ -360,7 +353,10 @@ def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: An
 
 @operation()
 def matrix_power(self: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
-    """Return the n-th power of each square matrix (..., m, m); a negative `n` takes the inverse first."""
+    """Return the n-th power of each square matrix (..., m, m).
+
+    If `n` is negative, it is a power of the inverse.
+    """
     if out is not None:
         return into("linalg_matrix_power", out, matrix_power, self, n)
     n = int_of("linalg_matrix_power", "n", 1, n)
@@ -390,9 +386,9 @@ def matrix_power(self: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """Return (solution, residuals, rank, singular_values) of a least-squares problem.
 
-    The solution X minimizes the norm of A X - B, with shapes (..., m, n) and (..., m, k); of several minima it is the
-    smallest. There are residuals if m > n, A has full rank, and the driver isn't "gelsy", the default.
-    PyTorch: torch.linalg.lstsq.
+    The solution X minimizes the norm of A X - B, with shapes (..., m, n) and (..., m, k); of
+    several minima it is the smallest. There are residuals if m > n, A has full rank, and the driver
+    isn't "gelsy", the default.
     """
     check_tensor("linalg_lstsq", "input", 0, A)
     check_tensor("linalg_lstsq", "b", 1, B)
@@ -438,7 +434,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
 def vector_norm(
     x: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
 ) -> Tensor:
-    """Return the `ord`-norm of all elements taken as one vector, or over `dim`. PyTorch: torch.linalg.vector_norm."""
+    """Return the `ord`-norm of all elements taken as one vector, or over `dim`."""
     check_tensor("linalg_vector_norm", "x", 0, x)
     return norm(x, number_of("linalg_vector_norm", "ord", 1, ord), dim, keepdim, dtype)
 
@@ -449,11 +445,10 @@ def matrix_norm(
 ) -> Tensor:
     """Return the norm of each matrix (..., m, n).
 
-    PyTorch: torch.linalg.matrix_norm.
-
     Args:
-        ord: "fro" (the root of the sum of squares), "nuc" (the sum of singular values), inf or -inf (the maximum or
-            minimum row sum of absolute values), 1 or -1 (column sum), 2 or -2 (singular value).
+        ord: "fro" (the root of the sum of squares), "nuc" (the sum of singular values), inf or -inf
+            (the maximum or minimum row sum of absolute values), 1 or -1 (column sum), 2 or -2
+            (singular value).
     """
     check_tensor("linalg_matrix_norm", "input", 0, A)
     if A._array.dtype.kind != "f":
@@ -492,8 +487,6 @@ def linalg_norm(
     """Return a vector's or a matrix's norm, as `dim` or the number of dimensions says.
 
     Without `ord`, it is the 2-norm of all elements.
-
-    PyTorch: torch.linalg.norm.
     """
     check_tensor("linalg_norm", "input", 0, A)
     count = None if dim is None else len(dim) if isinstance(dim, (tuple, list)) else 1
@@ -513,7 +506,7 @@ linalg_norm.__name__ = linalg_norm.__qualname__ = "norm"
 
 @_takes_out
 def cond(A: Tensor, p: Any = None) -> Tensor:
-    """Return each matrix's condition number: how much solving a system magnifies errors. PyTorch: torch.linalg.cond."""
+    """Return each matrix's condition number: how much solving a system magnifies errors."""
     check_tensor("linalg_cond", "input", 0, A)
     if A._array.ndim < 2:
         raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
@@ -534,7 +527,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
 
 @_takes_out
 def multi_dot(tensors: Any) -> Tensor:
-    """Return the product of several matrices; the first and last may be vectors. PyTorch: torch.linalg.multi_dot."""
+    """Return the product of several matrices; the first and last may be vectors."""
     tensors = list(tensors)
     if len(tensors) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
@@ -580,7 +573,7 @@ def _in_best_order(tensors: list[Tensor]) -> Tensor:
 
 @_takes_out
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
-    """Return the sum over `dim` of products of elements; other dimensions broadcast. PyTorch: torch.linalg.vecdot."""
+    """Return the sum over `dim` of products of elements; other dimensions broadcast."""
     check_tensor("linalg_vecdot", "x", 0, x)
     check_tensor("linalg_vecdot", "y", 1, y)
     if x._array.ndim == y._array.ndim == 1:
@@ -606,7 +599,10 @@ def _crossed(a: Tensor, b: Tensor, dim: int) -> Tensor:
 
 @operation()
 def cross(self: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Return the cross products of vectors of three elements along `dim`, by default the first dimension of size 3."""
+    """Return the cross products of vectors of three elements along `dim`.
+
+    If `dim` is omitted, it is the first dimension of size 3.
+    """
     if out is not None:
         return into("linalg_cross", out, cross, self, other, dim)
     check_tensor("cross", "other", 1, other)
@@ -625,7 +621,7 @@ def cross(self: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | 
 
 @_takes_out
 def linalg_cross(A: Tensor, B: Tensor, *, dim: int = -1) -> Tensor:
-    """Return the cross product of vectors of three elements along `dim`. PyTorch: torch.linalg.cross."""
+    """Return the cross product of vectors of three elements along `dim`."""
     check_tensor("linalg_cross", "input", 0, A)
     check_tensor("linalg_cross", "other", 1, B)
     return _crossed(A, B, dim)
@@ -635,7 +631,7 @@ linalg_cross.__name__ = linalg_cross.__qualname__ = "cross"
 
 
 def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """Return a view of the diagonal of each matrix. PyTorch: torch.linalg.diagonal."""
+    """Return a view of the diagonal of each matrix."""
     return diagonal(A, offset, dim1, dim2)
 
 

@@ -47,7 +47,7 @@ mm = define(
     "MmBackward0",
     "mm(Tensor self, Tensor mat2)",
     _product((2, 2), 0, checks.check_mm),
-    meaning="Return the matrix product of (n, m) and (m, p): (n, p).",
+    meaning="Return the product of a matrix (n, m) and a matrix (m, p): a matrix (n, p).",
     kind="product",
     self="mm(grad, t(mat2))",
     mat2="mm(t(self), grad)",
@@ -67,7 +67,7 @@ dot = define(
     "DotBackward0",
     "dot(Tensor self, Tensor tensor)",
     _product((1, 1), 0, checks.check_dot),
-    meaning="Return the sum of the products of two vectors' elements.",
+    meaning="Return the dot product of two vectors (n,): the sum of `input[i] * tensor[i]`.",
     self="grad * tensor",
     tensor="grad * self",
     samples="r(3), r(3)",
@@ -77,7 +77,7 @@ mv = define(
     "MvBackward0",
     "mv(Tensor self, Tensor vec)",
     _product((2, 1), 0, checks.check_mv),
-    meaning="Return the product of a matrix (n, m) and a vector (m,): (n,).",
+    meaning="Return the product of a matrix (n, m) and a vector (m,): a vector (n,).",
     self="unsqueeze(grad, 1) * vec",
     vec="mv(t(self), grad)",
     samples="r(2, 3), r(3)",
@@ -87,7 +87,7 @@ bmm = define(
     "BmmBackward0",
     "bmm(Tensor self, Tensor mat2)",
     _product((3, 3), 1, checks.check_bmm),
-    meaning="Return the matrix product of each pair in two batches: (b, n, m) and (b, m, p) give (b, n, p).",
+    meaning="Return the matrix products of two batches: (b, n, m) and (b, m, p) give (b, n, p).",
     self="bmm(grad, transpose(mat2, 1, 2))",
     mat2="bmm(transpose(self, 1, 2), grad)",
     samples="r(2, 2, 3), r(2, 3, 4)",
@@ -104,13 +104,24 @@ _squeeze_own = define(
 
 @operation()
 def matmul(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the matrix product of (..., n, m) and (..., m, p): (..., n, p).
+    """Return the matrix product of two tensors, as `input @ other`.
 
-    A vector counts as a row on the left and as a column on the right, and the dimension that this adds is removed from
-    the result; two vectors give a number. Leading dimensions are a batch and broadcast.
+    Matrices (n, m) and (m, p) give (n, p). Dimensions before the last two are batch dimensions, and
+    are broadcast. A vector on the left counts as one row, and a vector on the right as one column.
+    The result lacks the dimension of that row or column, so two vectors give a tensor without
+    dimensions.
+
+    For matrices and the gradient `grad` of the result, the gradients are `grad @ other.T` and
+    `input.T @ grad`, summed over broadcast batch dimensions.
 
     Raises:
-        RuntimeError: if the inner sizes differ, or the dtypes do.
+        RuntimeError: if the inner sizes (m) or the dtypes differ.
+
+    Example:
+        >>> (torch.ones(2, 3) @ torch.ones(3, 4)).shape, (torch.ones(2, 3) @ torch.ones(3)).shape
+        (torch.Size([2, 4]), torch.Size([2]))
+        >>> torch.matmul(torch.ones(5, 2, 3), torch.ones(3, 4)).shape
+        torch.Size([5, 2, 4])
     """
     if out is not None:
         exact = _DOT_OUT if self._array.ndim == other._array.ndim == 1 else True
@@ -236,9 +247,10 @@ def _check_addmm(input: Tensor, mat1: Tensor, mat2: Tensor) -> None:
 @operation(in_place=True)
 @checks.tensors_only()
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """Return beta * input + alpha * (mat1 @ mat2), in one operation, for (n, m) and (m, p).
+    """Return `beta * input + alpha * (mat1 @ mat2)` for matrices (n, m) and (m, p).
 
-    `input` is expanded to (n, p). If `beta` is 0, it isn't read.
+    The input broadcasts to (n, p). If `beta` is 0, its elements aren't read, so nan in them has no
+    effect.
     """
     a, m, n = input._array, mat1._array, mat2._array
     is_row = m.ndim == n.ndim == 2 and m.shape[1] == n.shape[0] and a.shape == n.shape[1:]
@@ -254,7 +266,10 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: 
 @operation(also=("ger",))
 @checks.tensors_only()
 def outer(self: Tensor, vec2: Tensor) -> Tensor:
-    """Return the products of each element of one vector with each element of another: (n,) and (m,) give (n, m)."""
+    """Return the outer product of two vectors: all products of an element of each.
+
+    Vectors (n,) and (m,) give a matrix (n, m), in which `out[i, j]` is `input[i] * vec2[j]`.
+    """
     for name, t in (("self", self), ("vec2", vec2)):
         if t._array.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {t._array.ndim}-D")
@@ -262,7 +277,20 @@ def outer(self: Tensor, vec2: Tensor) -> Tensor:
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Return input @ weight.T + bias, for (..., in features) and a weight (out features, in features)."""
+    """Return `input @ weight.T + bias`, the output of a linear layer.
+
+    Args:
+        input: A tensor (..., in features).
+        weight: A matrix (out features, in features).
+        bias: A vector (out features,), or None.
+
+    Returns:
+        A tensor (..., out features).
+
+    Example:
+        >>> F.linear(torch.ones(5, 3), torch.ones(2, 3), torch.zeros(2)).shape
+        torch.Size([5, 2])
+    """
     try:
         a, w, b = input._array, weight._array, None if bias is None else bias._array
     except AttributeError:
@@ -290,10 +318,24 @@ Label = str | int  # a letter, or the number of a dimension that `...` stands fo
 
 @operation(method=False)
 def einsum(equation: str, *operands: Any) -> Tensor:
-    """Return sums of products, with a letter for each dimension: `einsum("ij,jk->ik", a, b)` is a matrix product.
+    """Return sums of products, written with Einstein's notation.
 
-    Products are summed over each letter that is missing after the arrow. Without an arrow, the result has the letters
-    that occur once, in alphabetical order. `...` represents dimensions that broadcast.
+    The equation has one letter for each dimension of each operand. Dimensions with the same letter
+    must have the same size, and are multiplied together. Products are summed over every letter that
+    is missing after the arrow.
+
+    Args:
+        equation: For example "ij,jk->ik" for a matrix product, "ii->i" for a diagonal, or "bij->b"
+            for a sum per sample. Without an arrow, the result has the letters that occur once, in
+            alphabetical order. `...` represents dimensions that broadcast.
+        operands: The tensors, one for each term before the arrow.
+
+    Example:
+        >>> a, b = torch.ones(2, 3), torch.ones(3, 4)
+        >>> torch.einsum("ij,jk->ik", a, b).shape, torch.einsum("ij,jk->", a, b)
+        (torch.Size([2, 4]), tensor(24.))
+        >>> torch.einsum("bi,bi->b", a, a)
+        tensor([3., 3.])
     """
     if not isinstance(equation, str) or not operands:
         raise ValueError(

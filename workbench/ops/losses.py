@@ -205,11 +205,14 @@ def mse_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return the squared differences: their mean, their sum, or each.
+    """Return the mean squared error: the mean of `(input - target) ** 2` over all elements.
 
     Args:
-        size_average: Deprecated, like `reduce`; use `reduction`.
-        reduction: "mean", "sum" or "none".
+        input: The predictions.
+        target: The right values. Give both the same shape: other shapes are broadcast, with a
+            warning.
+        size_average, reduce: Deprecated; use `reduction`.
+        reduction: "mean", "sum", or "none" for a loss per element.
     """
     input, target = _alike(input, target)
     how = _reduction(size_average, reduce, reduction)
@@ -337,17 +340,30 @@ def l1_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return the absolute differences: their mean, their sum, or each. Equal elements get a gradient of 0."""
+    """Return the mean absolute error: the mean of `abs(input - target)` over all elements.
+
+    Where both elements are equal, the gradient is 0.
+
+    Args:
+        input, target: The predictions and the right values, in the same shape.
+        size_average, reduce: Deprecated; use `reduction`.
+        reduction: "mean", "sum", or "none" for a loss per element.
+    """
     input, target = _alike(input, target)
     how, each = _reduction(size_average, reduce, reduction), (input - target).abs()
     return each if how == NONE else each.mean() if how == MEAN else each.sum()
 
 
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0) -> Tensor:
-    """Return a squared error for differences below `delta`, and a linear one beyond it: the mean, the sum, or each.
+    """Return the Huber loss: squared for small errors, linear for large ones.
 
-    With `d = abs(input - target)`, it is `d**2 / 2` where `d < delta`, otherwise `delta * (d - delta / 2)`. The slope
-    has no jump at `delta`.
+    With `d = abs(input - target)`, the loss is `d**2 / 2` where `d < delta`, and `delta * (d -
+    delta / 2)` elsewhere. Both parts have the same slope at `delta`.
+
+    Args:
+        input, target: The predictions and the right values, in the same shape.
+        reduction: "mean", "sum", or "none" for a loss per element.
+        delta: The error at which the loss becomes linear.
     """
     input, target = _alike(input, target)
     how = _reduction(None, None, reduction)
@@ -364,9 +380,13 @@ def soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return log(1 + exp(-target * input)) for targets of 1 and -1: the mean, the sum, or each.
+    """Return the mean of `log(1 + exp(-target * input))` over all elements.
 
-    The target gets no gradient. PyTorch: torch.nn.functional.soft_margin_loss.
+    Args:
+        input: The predictions: positive for class 1, negative for class -1.
+        target: 1 or -1 for each element. It gets no gradient.
+        size_average, reduce: Deprecated; use `reduction`.
+        reduction: "mean", "sum", or "none" for a loss per element.
     """
     _constant("soft_margin_loss", target=target)
     for mask in [each for each in (target, input) if each.dtype is dtypes.bool_]:
@@ -386,9 +406,17 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
-    """Return `d**2 / (2 * beta)` where `d = abs(input - target)` is below `beta`, otherwise `d - beta / 2`, reduced.
+    """Return a loss that is squared for errors below `beta`, and linear above.
 
-    It is huber_loss with `delta=beta`, divided by `beta`; l1_loss if `beta` is 0.
+    With `d = abs(input - target)`, the loss is `d**2 / (2 * beta)` where `d < beta`, and `d - beta
+    / 2` elsewhere. This is `huber_loss` with `delta=beta`, divided by `beta`. If `beta` is 0, it is
+    `l1_loss`.
+
+    Args:
+        input, target: The predictions and the right values, in the same shape.
+        size_average, reduce: Deprecated; use `reduction`.
+        reduction: "mean", "sum", or "none" for a loss per element.
+        beta: The error at which the loss becomes linear.
     """
     beta = number_of("smooth_l1_loss", "beta", 3, beta, "float")
     if not beta:
@@ -408,15 +436,22 @@ def binary_cross_entropy(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return the negative log-probability of targets between 0 and 1: the mean, the sum, or each.
+    """Return the cross-entropy of yes-or-no predictions, given as probabilities.
+
+    The loss of an element is `-(target * log(input) + (1 - target) * log(1 - input))`. Logarithms
+    below -100 count as -100, so no loss is above 100. For logits,
+    `binary_cross_entropy_with_logits` is more accurate.
 
     Args:
-        input: Probabilities between 0 and 1. Logarithms are limited to -100, so no loss is above 100.
-        weight: A factor for each element, without a gradient.
+        input: Probabilities between 0 and 1, for example from `sigmoid`.
+        target: Numbers between 0 and 1, in the shape of `input`.
+        weight: A factor for each element. It gets no gradient.
+        size_average, reduce: Deprecated; use `reduction`.
+        reduction: "mean", "sum", or "none" for a loss per element.
 
     Raises:
         ValueError: if the shapes differ.
-        RuntimeError: if an element is outside 0 to 1, or `weight` requires grad.
+        RuntimeError: if an element is outside the range from 0 to 1, or `weight` requires grad.
     """
     how = _reduction(size_average, reduce, reduction)
     if target.size() != input.size():
@@ -442,11 +477,19 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """Return binary_cross_entropy of sigmoid(input), computed in one step, without overflow.
+    """Return the cross-entropy of yes-or-no predictions, given as logits.
+
+    It is `binary_cross_entropy(sigmoid(input), target)`, computed in one step that doesn't
+    overflow.
 
     Args:
-        weight: A factor for each element, without a gradient.
-        pos_weight: A factor for the loss of targets equal to 1, usually one for each class.
+        input: Logits: positive for yes, negative for no.
+        target: Numbers between 0 and 1, in the shape of `input`.
+        weight: A factor for each element. It gets no gradient.
+        size_average, reduce: Deprecated; use `reduction`.
+        reduction: "mean", "sum", or "none" for a loss per element.
+        pos_weight: A factor for the part of the loss with `target`, usually a vector with one
+            factor per class. A factor above 1 makes a missed yes more expensive.
     """
     how = _reduction(size_average, reduce, reduction)
     if target.size() != input.size():
@@ -478,13 +521,20 @@ def nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return the negative log-probability of the target classes: the weighted mean, the sum, or each.
+    """Return the negative log-probability of the target classes.
+
+    It expects logarithms of probabilities, for example from `log_softmax`. `cross_entropy` combines
+    both steps.
 
     Args:
-        input: Log-probabilities (classes,), (n, classes) or (n, classes, ...).
-        target: The class numbers, int64 or uint8, in the input's shape without classes.
-        weight: A factor for each class; the mean divides by the sum of the factors that were used.
-        ignore_index: A class number whose targets don't count.
+        input: Log-probabilities of shape (classes,), (n, classes) or (n, classes, ...).
+        target: The class numbers, int64 or uint8, in the shape of `input` without the class
+            dimension.
+        weight: A vector with a factor for each class. "mean" divides by the sum of the factors of
+            the targets.
+        ignore_index: A class number. Samples with this target don't count.
+        size_average, reduce: Deprecated; use `reduction`.
+        reduction: "mean", "sum", or "none" for a loss per sample.
     """
     how = _reduction(size_average, reduce, reduction)
     every = _check_target(input, target, weight, ignore_index)
@@ -589,14 +639,30 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
-    """Return the mean negative log-probability of the targets, from logits: `nll_loss(log_softmax(input))`.
+    """Return the cross-entropy between logits and targets: the usual loss of a classifier.
+
+    It is the negative logarithm of the probability that `softmax(input)` gives to the right class,
+    averaged over the batch. Pass logits, not probabilities: `input` goes through the softmax here.
+    Without weights, the gradient of a logit is its probability minus its target probability,
+    divided by the batch size.
 
     Args:
-        input: Logits (classes,), (n, classes) or (n, classes, ...).
-        target: Class numbers, in the input's shape without its class dimension; or probabilities, in its full shape.
-        weight: A factor for each class.
-        ignore_index: A class number whose targets don't count.
-        label_smoothing: Mix this share of equal probabilities into the target, from 0 to 1.
+        input: Logits of shape (classes,), (n, classes) or (n, classes, ...).
+        target: The number of the right class for each sample, as int64, in the shape of `input`
+            without the class dimension. Or the probability of each class, in the shape of `input`.
+        weight: A vector with a factor for each class, for example to give rare classes more
+            influence. "mean" then divides by the sum of the factors of the targets.
+        size_average, reduce: Deprecated; use `reduction`.
+        ignore_index: A class number. Samples with this target contribute neither to the loss nor to
+            the number of samples.
+        reduction: "mean", "sum", or "none" for a loss per sample.
+        label_smoothing: A number s from 0 to 1. The target becomes a mixture: 1 - s times the given
+            target, plus s times equal probabilities for all classes.
+
+    Example:
+        >>> logits = torch.tensor([[2.0, 0.0, 0.0], [0.0, 0.0, 2.0]])
+        >>> F.cross_entropy(logits, torch.tensor([0, 2]))
+        tensor(0.2395)
     """
     how = _reduction(size_average, reduce, reduction)
     if not 0 <= label_smoothing <= 1:

@@ -107,7 +107,7 @@ mul = define(
     "MulBackward0",
     "mul(Tensor self, Tensor other)",
     np.multiply,
-    meaning="Return each product.",
+    meaning="Return `input * other`, element by element.",
     kind="pointwise",
     self="grad * other",
     other="grad * self",
@@ -129,7 +129,7 @@ neg = define(
     "NegBackward0",
     "neg(Tensor self)",
     np.negative,
-    meaning="Return each element with the opposite sign.",
+    meaning="Return `-x` for each element x.",
     batch="pointwise",
     prepare=no_mask(errors.BOOL_NEG),
     self="-grad",
@@ -142,7 +142,7 @@ reciprocal = elementary(
     "ReciprocalBackward0",
     "reciprocal(Tensor self)",
     np.reciprocal,
-    meaning="Return 1 divided by each element.",
+    meaning="Return `1 / x` for each element x.",
     self="-grad * (result * result)",
     samples="p(3)",
 )
@@ -158,7 +158,7 @@ log = elementary(
     "LogBackward0",
     "log(Tensor self)",
     np.log,
-    meaning="Return the natural logarithm of each element: nan of a negative one, -inf of 0.",
+    meaning="Return the natural logarithm of each element: -inf for 0, nan for negative elements.",
     self="grad / self",
     samples="p(3)",
 )
@@ -182,7 +182,8 @@ tanh = elementary(
     "TanhBackward0",
     "tanh(Tensor self)",
     np.tanh,
-    meaning="Return the hyperbolic tangent of each element, between -1 and 1.",
+    meaning="Return the hyperbolic tangent of each element: numbers between -1 and 1.\n\n"
+    "Its derivative is `1 - result ** 2`, which is close to 0 for elements far from 0.",
     self="tanh_backward(grad, result)",
     samples="r(3)",
 )
@@ -200,7 +201,7 @@ sqrt = elementary(
     "SqrtBackward0",
     "sqrt(Tensor self)",
     np.sqrt,
-    meaning="Return the square root of each element: nan of a negative one; the gradient at 0 is infinite.",
+    meaning="Return the square root of each element, nan for negative elements. At 0, the gradient is inf.",
     self="grad / (2 * result)",
     samples="p(3)",
 )
@@ -217,7 +218,8 @@ sigmoid = elementary(
     "SigmoidBackward0",
     "sigmoid(Tensor self)",
     logistic,
-    meaning="Return 1 / (1 + exp(-element)), between 0 and 1.",
+    meaning="Return `1 / (1 + exp(-x))` for each element x: numbers between 0 and 1.\n\n"
+    "The derivative is `result * (1 - result)`, which is at most 0.25.",
     self="sigmoid_backward(grad, result)",
     samples="r(3)",
 )
@@ -235,7 +237,8 @@ relu = define(
     "ReluBackward0",
     "relu(Tensor self)",
     lambda a: np.maximum(a, 0.0 if a.dtype.kind == "f" else 0),
-    meaning="Return each element, or 0 if it is negative; the gradient at 0 is 0.",
+    meaning="Return `max(0, x)` for each element x.\n\n"
+    "Positive elements receive the gradient unchanged; all others, including 0, receive 0.",
     prepare=no_mask(errors.BOOL_RELU),
     self="threshold_backward(grad, result)",
     tangent="pointwise",
@@ -269,7 +272,7 @@ abs = define(
     "AbsBackward0",
     "abs(Tensor self)",
     np.abs,
-    meaning="Return each element's absolute value; the gradient at 0 is 0.",
+    meaning="Return the absolute value of each element. At 0, the gradient is 0.",
     prepare=only_floats("abs_cpu", but="iu"),
     self="grad * sign(self)",
     tangent="pointwise",
@@ -292,7 +295,7 @@ sign = define(
     "SignBackward0",
     "sign(Tensor self)",
     _sign,
-    meaning="Return -1, 0 or 1 for a negative, zero or positive element; the gradient is 0.",
+    meaning="Return 1 for positive elements, -1 for negative ones and 0 for 0. The gradient is always 0.",
     self="zeros_like(grad)",
     tangent="pointwise",
     samples="r(3)",
@@ -303,7 +306,11 @@ sign = define(
 
 @operation(checked=False, in_place=True)
 def add(input: Tensor, other: Any, *last: Any, alpha: float = 1, out: Tensor | None = None) -> Tensor:
-    """Return input + alpha * other; calling add(input, alpha, other) is deprecated."""
+    """Return `input + alpha * other`, element by element.
+
+    The operands are broadcast to one shape and converted to one dtype. `add(input, alpha, other)`
+    is deprecated.
+    """
     if last:
         other, alpha = _in_order("add", other, last, alpha)
     if out is not None:
@@ -315,7 +322,10 @@ def add(input: Tensor, other: Any, *last: Any, alpha: float = 1, out: Tensor | N
 
 @operation(checked=False, in_place=True, also=("subtract",))
 def sub(input: Tensor, other: Any, *last: Any, alpha: float = 1, out: Tensor | None = None) -> Tensor:
-    """Return input - alpha * other; calling sub(input, alpha, other) is deprecated.
+    """Return `input - alpha * other`, element by element.
+
+    The operands are broadcast to one shape and converted to one dtype. `sub(input, alpha, other)`
+    is deprecated.
 
     Raises:
         RuntimeError: if both are bool.
@@ -458,9 +468,10 @@ def _power(self: Tensor, exponent: Any) -> Any:
 
 @operation(checked=False, in_place=True)
 def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
-    """Return `input` to the power of `exponent`; one of them may be a number.
+    """Return `input` to the power of `exponent`, element by element.
 
-    The gradient with respect to a tensor exponent is 0 where the base is 0 and the exponent isn't negative.
+    One of the two may be a number. Where the base is 0 and the exponent isn't negative, the
+    gradient of a tensor exponent is 0.
     """
     if out is not None:
         return into("pow", out, pow, input, exponent)
@@ -488,7 +499,7 @@ rsqrt = elementary(
     "RsqrtBackward0",
     "rsqrt(Tensor self)",
     lambda a: 1.0 / np.sqrt(a),
-    meaning="Return 1 divided by the square root of each element.",
+    meaning="Return `1 / sqrt(x)` for each element x.",
     self="-0.5 * grad * result ** 3",
     samples="p(3)",
 )
@@ -496,7 +507,7 @@ log1p = elementary(
     "Log1PBackward0",
     "log1p(Tensor self)",
     np.log1p,
-    meaning="Return log(1 + element), accurate even near zero.",
+    meaning="Return `log(1 + x)` for each element x, accurate even if x is near zero.",
     self="grad / (self + 1)",
     samples="p(3)",
 )
@@ -504,7 +515,7 @@ expm1 = elementary(
     "Expm1Backward0",
     "expm1(Tensor self)",
     np.expm1,
-    meaning="Return exp(element) - 1, accurate even near zero.",
+    meaning="Return `exp(x) - 1` for each element x, accurate even if x is near zero.",
     self="grad * (result + 1)",
     samples="r(3)",
 )
@@ -595,7 +606,7 @@ erf = elementary(
     "ErfBackward0",
     "erf(Tensor self)",
     _erf,
-    meaning="Return the error function, 2 / sqrt(pi) times the integral of exp(-t²) from 0 to the element.",
+    meaning="Return the error function: 2 / sqrt(pi) times the integral of exp(-t²) from 0 to the element.",
     self="2 / pi ** 0.5 * exp(-(self ** 2)) * grad",
     samples="r(3); r()",
 )
@@ -618,21 +629,21 @@ def _whole(name: str, forward: Any, **called: Any) -> Callable[..., Tensor]:
 floor = _whole(
     "floor",
     np.floor,
-    meaning="Return the largest integer that isn't above the element; the gradient is 0.",
+    meaning="Return each element rounded down to an integer. The gradient is always 0.",
     out=errors.FOUND_DTYPE,
     in_place=True,
 )
 ceil = _whole(
     "ceil",
     np.ceil,
-    meaning="Return the smallest integer that isn't below the element; the gradient is 0.",
+    meaning="Return each element rounded up to an integer. The gradient is always 0.",
     out=errors.FOUND_DTYPE,
     in_place=True,
 )
 trunc = _whole(
     "trunc",
     np.trunc,
-    meaning="Return the element rounded towards zero; the gradient is 0.",
+    meaning="Return each element rounded toward zero. The gradient is always 0.",
     out=errors.FOUND_DTYPE,
     in_place=True,
     also=("fix",),
@@ -651,13 +662,16 @@ _round_to = define(
 
 @operation(in_place=True)
 def square(self: Tensor) -> Tensor:
-    """Return each element times itself."""
+    """Return `x * x` for each element x."""
     return pow(self, 2)
 
 
 @operation(in_place=True)
 def round(self: Tensor, *, decimals: int | None = None) -> Tensor:
-    """Return each element rounded to `decimals` decimals; halves go to the even neighbor."""
+    """Return each element rounded to an integer, or to `decimals` decimals.
+
+    A number halfway between two others is rounded to the even one: 0.5 to 0, and 1.5 to 2.
+    """
     return _round(self) if decimals is None else _round_to(self, decimals)
 
 
@@ -786,7 +800,10 @@ def _left_over(name: str, tensors: Any, number: Any, of_number: Any) -> Any:
         return of_number(input, other)
 
     named(left_over, name)
-    left_over.__doc__ = f"Return the remainder of each division, which has the sign of the {_SIGN[name]}."
+    left_over.__doc__ = (
+        f"Return the remainder of `input / other`, with the sign of the {_SIGN[name]}.\n\n"
+        "At least one of `input` and `other` is a tensor; the other may be a number."
+    )
     return operation(checked=False, in_place=True)(left_over)
 
 
@@ -796,9 +813,9 @@ fmod = _left_over("fmod", _fmod_tensors, _fmod_number, None)
 
 @operation(checked=False)
 def floor_divide(input: Any, other: Any) -> Tensor:
-    """Return each quotient, rounded down.
+    """Return `input / other`, rounded down, element by element.
 
-    It has no derivative in PyTorch; `div` with a rounding mode has one, of zeros.
+    It has no gradient, as in PyTorch. `div` with `rounding_mode="floor"` has a gradient of zeros.
     """
     input, other = python_number(input), python_number(other)
     _operands("floor_divide", input, other)
@@ -812,11 +829,12 @@ def floor_divide_in_place(input: Tensor, other: Any) -> Tensor:
 
 @operation(checked=False, in_place=True, also=("divide", "true_divide"))
 def div(input: Tensor, other: Any, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
-    """Return each quotient, exact or rounded.
+    """Return `input / other`, element by element.
 
     Args:
-        rounding_mode: None for exact quotients, which are floating point; "trunc" to round towards zero; "floor" to
-            round down. The gradient of rounded quotients is zero.
+        other: A tensor or a number.
+        rounding_mode: None returns the quotients, which are floating point. "trunc" rounds them
+            toward zero, "floor" rounds them down. The gradient of rounded quotients is 0.
     """
     if out is not None:
         return into("div", out, div, input, other, rounding_mode=rounding_mode)

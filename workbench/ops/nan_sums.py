@@ -29,7 +29,7 @@ _nansum = define(
 def nansum(
     self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Any = None
 ) -> Tensor:
-    """Return the sum of the elements that aren't nan, or over `dim` (an int or several). PyTorch: torch.nansum."""
+    """Return the sum of the elements that aren't nan; the arguments are those of `sum`."""
     if isinstance(out, Tensor) and out._array.dtype.kind != "f" == self._array.dtype.kind:
         raise NotImplementedError(errors.NO_KERNEL.format("nansum_cpu", out.dtype.word))
     if out is not None:
@@ -43,9 +43,10 @@ def nansum(
 @operation()
 @numpy_names
 def nanmean(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """Return the mean of the elements that aren't nan, or over `dim` (an int or several); RuntimeError for integers.
+    """Return the mean of the elements that aren't nan; the arguments are those of `mean`.
 
-    PyTorch: torch.nanmean.
+    Raises:
+        RuntimeError: if the elements are integers.
     """
     if self._array.dtype.kind != "f":
         raise RuntimeError(

@@ -143,11 +143,15 @@ def _refuse_to_normalize(input: Tensor, shape: Ints, weight: Tensor | None, bias
 def layer_norm(
     input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
-    """Return the input with mean 0 and variance 1 over its last dimensions, times `weight`, plus `bias`.
+    """Normalize each sample: give its last dimensions mean 0 and variance 1.
+
+    The result is then multiplied by `weight`, and `bias` is added.
 
     Args:
-        normalized_shape: The sizes of these dimensions; `weight` and `bias` have this shape.
-        eps: A number to add to the variance.
+        normalized_shape: The sizes of the last dimensions, over which mean and variance are taken.
+        weight: A tensor of this shape, or None.
+        bias: A tensor of this shape, or None.
+        eps: Added to the variance, so that equal elements don't cause a division by zero.
     """
     if isinstance(normalized_shape, int):
         raise TypeError("layer_norm(): argument 'normalized_shape' (position 2) must be tuple of ints, not int")
@@ -235,17 +239,24 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Return the input (n, channels, ...) with mean 0 and variance 1 for each channel, times `weight`, plus `bias`.
+    """Normalize each channel of a batch (n, channels, ...): give it mean 0 and variance 1.
+
+    The result is then multiplied by `weight`, and `bias` is added.
 
     Args:
-        running_mean: A mean for each channel: used without `training`, else updated if given.
-        running_var: A variance for each channel, likewise; the update is unbiased.
-        training: Use the batch's own mean and variance.
-        momentum: The share of the batch's statistics in the update.
-        eps: A number to add to the variance.
+        running_mean: The mean of each channel. It is used if `training` is False. If `training` is
+            True, it is updated in place.
+        running_var: The variance of each channel, used and updated like `running_mean`. The update
+            uses the unbiased variance.
+        weight: A factor for each channel, or None.
+        bias: A number for each channel, or None.
+        training: Use the mean and variance of this batch, not the running ones.
+        momentum: How far an update moves the running values toward those of this batch, from 0 to
+            1.
+        eps: Added to the variance, so that equal elements don't cause a division by zero.
 
     Raises:
-        ValueError: in training, if there is only one value per channel.
+        ValueError: if `training` is True and there is only one value per channel.
     """
     a = input._array
     if training and a.shape[0] * math.prod(a.shape[2:]) == 1:
@@ -286,10 +297,11 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Return the input (n, channels, ...) with mean 0 and variance 1 for each channel of each sample.
+    """Normalize each channel of each sample (n, channels, ...): give it mean 0 and variance 1.
 
     Args:
-        use_input_stats: Use each sample's own statistics; else use the running ones, as batch_norm does.
+        use_input_stats: Use the mean and variance of each sample. If False, use `running_mean` and
+            `running_var`, as `batch_norm` does.
     """
     shape = input._array.shape
     if use_input_stats and math.prod(shape[2:]) == 1:
@@ -353,11 +365,15 @@ _group_norm = define(
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
-    """Return the input (n, channels, ...) with mean 0 and variance 1 for each group of channels of each sample.
+    """Normalize groups of channels of each sample (n, channels, ...): give each mean 0 and variance 1.
+
+    The result is then multiplied by `weight`, and `bias` is added.
 
     Args:
-        num_groups: The number of groups, which divides the number of channels.
-        weight: A factor for each channel; `bias` is added after it.
+        num_groups: The number of groups. It must divide the number of channels.
+        weight: A factor for each channel, or None.
+        bias: A number for each channel, or None.
+        eps: Added to the variance, so that equal elements don't cause a division by zero.
     """
     a = input._array
     if a.ndim < 2:

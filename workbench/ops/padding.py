@@ -89,13 +89,22 @@ PADDED = {  # by the mode, and the number of dimensions
 
 @tensors_only()
 def pad(input: Tensor, pad: Iterable[int], mode: str = "constant", value: float | None = None) -> Tensor:
-    """Return the tensor with borders.
+    """Return the tensor with a border around it.
 
     Args:
-        pad: Two sizes for each dimension, before and after it, starting with the last dimension. Negative sizes cut
-            off.
-        mode: "constant"; or "reflect", "replicate" or "circular", which take elements of the tensor.
-        value: The number for "constant", 0 by default.
+        pad: The widths of the border: two numbers for each dimension, starting with the last one.
+            `(left, right)` pads the last dimension, `(left, right, top, bottom)` the last two. A
+            negative width cuts elements off.
+        mode: "constant" fills the border with `value`. "reflect" mirrors the tensor, "replicate"
+            repeats its outermost elements, "circular" continues at the opposite side.
+        value: The number for "constant"; 0 by default.
+
+    Example:
+        >>> F.pad(torch.tensor([[1, 2], [3, 4]]), (1, 0))
+        tensor([[0, 1, 2],
+                [0, 3, 4]])
+        >>> F.pad(torch.ones(2, 3), (1, 1, 2, 0)).shape
+        torch.Size([4, 5])
     """
     if not isinstance(pad, (tuple, list)):
         raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type(pad).__name__}")

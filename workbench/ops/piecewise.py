@@ -167,38 +167,44 @@ _rrelu, _rrelu_ = (
 
 @tensors_only()
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
-    """Return each element, but at least `min_val` and at most `max_val`; an element at a limit gets no gradient."""
+    """Return each element, limited to the range from `min_val` to `max_val`.
+
+    An element outside the range or at a limit gets no gradient.
+    """
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     return write(input, "hardtanh_", hardtanh_op, min_val, max_val) if inplace else hardtanh_op(input, min_val, max_val)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """Return each element, but at least 0 and at most 6; an element at a limit gets no gradient."""
+    """Return each element, limited to the range from 0 to 6.
+
+    An element outside the range or at a limit gets no gradient.
+    """
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
 @tensors_only()
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """Return (element + 3) / 6, but at least 0 and at most 1."""
+    """Return `(x + 3) / 6` for each element x, limited to the range from 0 to 1."""
     return write(input, "hardsigmoid_", hardsigmoid_op) if inplace else hardsigmoid_op(input)
 
 
 @tensors_only()
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    """Return each element times its hardsigmoid."""
+    """Return `x * hardsigmoid(x)` for each element x."""
     return write(input, "hardswish_", hardswish_op) if inplace else hardswish_op(input)
 
 
 @tensors_only()
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """Return each element, or 0 if its absolute value is at most `lambd`."""
+    """Return each element, with those from `-lambd` to `lambd` replaced by 0."""
     return hardshrink_op(input, lambd)
 
 
 @tensors_only()
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """Return each element moved towards 0 by `lambd`, or 0 if its absolute value is at most `lambd`."""
+    """Return each element moved toward 0 by `lambd`, and 0 for those from `-lambd` to `lambd`."""
     only_floats("softshrink_check")((input,))
     if lambd < 0:
         largest = np.finfo(input._array.dtype).max
@@ -210,7 +216,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 @tensors_only()
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """Return each element, or `value` if it isn't above the threshold, in the same shape."""
+    """Return the same shape, with elements that aren't above `threshold` replaced by `value`."""
     if inplace:
         return write(input, "threshold_", threshold_, threshold, value)
     return threshold_op(input, threshold, value)
@@ -218,13 +224,13 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 @tensors_only()
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    """Return each element times the hyperbolic tangent of its softplus."""
+    """Return `x * tanh(softplus(x))` for each element x."""
     return write(input, "mish_", mish_op) if inplace else mish_op(input)
 
 
 @tensors_only()
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """Return each element, or alpha * (exp(element / alpha) - 1) if it is negative."""
+    """Return each element x, or `alpha * (exp(x / alpha) - 1)` where x is negative."""
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     return write(input, "celu_", celu_, alpha) if inplace else celu_op(input, alpha)
@@ -243,10 +249,10 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 
 @tensors_only()
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """Return each element, or `weight` times it where it isn't positive.
+    """Return each element x, or `weight * x` where x isn't positive.
 
     Args:
-        weight: One number, or one for each channel (the second dimension). It gets a gradient.
+        weight: One number, or one for each channel (the second dimension). It receives a gradient.
     """
     ndim, count = input._array.ndim, weight._array.size
     if weight._array.ndim > 1:
@@ -276,9 +282,9 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 def rrelu(
     input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """Return each element, or a small factor times it if it is negative.
+    """Return each element x, or `a * x` where x is negative, with a small factor a.
 
-    The factor is random between `lower` and `upper` in training, else their mean.
+    In training, each a is drawn between `lower` and `upper`; otherwise, it is the mean of the two.
     """
     only_floats("leaky_relu_cpu")((input,))
     if lower > upper:

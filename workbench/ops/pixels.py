@@ -73,9 +73,9 @@ def _check(name: str, input: Tensor, argument: str, factor: int) -> int:
 
 @tensors_only()
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """Return images (..., C * r * r, H, W) as (..., C, H * r, W * r): each r * r channels become squares of pixels.
+    """Turn groups of r * r channels into squares of r by r pixels, for r = `upscale_factor`.
 
-    PyTorch: torch.nn.functional.pixel_shuffle.
+    Images (..., C * r * r, H, W) become (..., C, H * r, W * r).
     """
     factor = _check("pixel_shuffle", input, "upscale_factor", upscale_factor)
     channels = input._array.shape[-3]
@@ -89,9 +89,9 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 @tensors_only()
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """Return images (..., C, H * r, W * r) as (..., C * r * r, H, W): squares of r * r pixels become channels.
+    """Turn squares of r by r pixels into r * r channels, for r = `downscale_factor`.
 
-    PyTorch: torch.nn.functional.pixel_unshuffle.
+    Images (..., C, H * r, W * r) become (..., C * r * r, H, W).
     """
     factor = _check("pixel_unshuffle", input, "downscale_factor", downscale_factor)
     for word, size in zip(("height", "width"), input._array.shape[-2:], strict=True):
@@ -106,9 +106,10 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 @tensors_only()
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """Return the channels, the second dimension, in another order: the first of each group, then the second of each.
+    """Mix the channels (the second dimension) of groups: the first of each, then the second of each.
 
-    RuntimeError if `groups` doesn't divide their number. PyTorch: torch.nn.functional.channel_shuffle.
+    Raises:
+        RuntimeError: if `groups` doesn't divide the number of channels.
     """
     groups, shape = int_of("channel_shuffle", "groups", 1, groups), input._array.shape
     if len(shape) < 3:

@@ -132,9 +132,16 @@ def _first_outside(index: Tensor, least: int, size: int) -> Any:
 @operation(in_place="mask")
 @tensors_only()
 def index_fill(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    """Return a copy with a number, or a tensor without dimensions, in the slices along `dim` that `index` names.
+    """Return a copy with `value` written into the slices along `dim` that `index` names.
 
-    IndexError for an index outside the tensor. PyTorch: torch.Tensor.index_fill.
+    The elements that were overwritten receive a gradient of 0.
+
+    Args:
+        index: A vector of indices.
+        value: A number, or a tensor without dimensions.
+
+    Raises:
+        IndexError: if an index is outside the tensor.
     """
     if index._array.dtype is not INT64:
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
@@ -154,9 +161,12 @@ def index_fill(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 
 @operation(in_place="along")
 def index_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """Return a copy with the slices along `dim` that `index` names replaced by those of `source`.
+    """Return a copy in which slices of `source` replace the slices along `dim` that `index` names.
 
-    IndexError or RuntimeError if they don't fit. PyTorch: torch.Tensor.index_copy.
+    For `dim=0`, `out[index[i]]` is `source[i]`.
+
+    Raises:
+        IndexError: if an index is outside the tensor, or the shapes don't fit.
     """
     check_tensor("index_copy", "index", 2, index)
     check_tensor("index_copy", "source", 3, source)
@@ -198,10 +208,12 @@ def index_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
 
 @operation(in_place=True)
 def masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """Return a copy with the elements of `source`, in order, where the mask is True.
+    """Return a copy in which the elements of `source`, in order, replace those where the mask is True.
 
-    The tensor and the mask are broadcast to the result's shape. RuntimeError if `source` has too few elements. PyTorch:
-    torch.Tensor.masked_scatter.
+    The tensor and the mask are broadcast to the shape of the result.
+
+    Raises:
+        RuntimeError: if `source` has too few elements.
     """
     check_tensor("masked_scatter", "mask", 1, mask)
     check_tensor("masked_scatter", "source", 2, source)
@@ -234,9 +246,10 @@ def _check_inside(self: Tensor, index: Tensor) -> None:
 
 @operation()
 def take(self: Tensor, index: Tensor) -> Tensor:
-    """Return the elements of the flattened tensor that `index` names, in the shape of `index`.
+    """Return the elements of the flattened tensor at the given indices, in the shape of `index`.
 
-    IndexError for an index outside the tensor. PyTorch: torch.take.
+    Raises:
+        IndexError: if an index is outside the tensor.
     """
     check_tensor("take", "index", 1, index)
     _check_index("take", self, index)
@@ -248,9 +261,15 @@ def take(self: Tensor, index: Tensor) -> Tensor:
 
 @operation(in_place=True)
 def put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """Return a copy with the elements of `source` written, or added, at the flat indices `index`; the shape stays.
+    """Return a copy with the elements of `source` written at indices of the flattened tensor.
 
-    IndexError for an index outside the tensor. PyTorch: torch.Tensor.put.
+    The result has the shape of the tensor.
+
+    Args:
+        accumulate: Add the elements of `source` instead of writing them.
+
+    Raises:
+        IndexError: if an index is outside the tensor.
     """
     check_tensor("put", "index", 1, index)
     check_tensor("put", "source", 2, source)

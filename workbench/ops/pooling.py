@@ -101,15 +101,19 @@ def max_pool2d(
 ) -> Any:
     """Return the maximum of each window of images (n, channels, height, width), or of one image.
 
-    The gradient goes to the first of equal elements.
+    Only the maximum of a window receives its gradient; of equal elements, it's the first one.
 
     Args:
-        kernel_size: The size of the windows: a number or a pair.
-        stride: The distance between windows; by default their size.
-        padding: A border that never is the maximum, at most half the window's size.
+        kernel_size: The size of a window: a number, or a pair (height, width).
+        stride: The distance from one window to the next; by default `kernel_size`.
+        padding: The width of a border that is never the maximum; at most half the size of a window.
         dilation: The distance between the elements of a window.
-        ceil_mode: Also use windows that reach beyond the far side.
-        return_indices: Also return each maximum's index in its flattened channel, as int64.
+        ceil_mode: Also use windows that reach beyond the far side of the image.
+        return_indices: Also return the index of each maximum in its flattened channel, as int64.
+
+    Example:
+        >>> F.max_pool2d(torch.ones(8, 3, 32, 32), 2).shape
+        torch.Size([8, 3, 16, 16])
     """
     how = _windows(input, kernel_size, stride, padding)
     how = *how, _each("dilation", dilation), ceil_mode
@@ -129,7 +133,10 @@ def max_pool1d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """Return the maximum of each window of sequences (n, channels, length), or of one; arguments as for max_pool2d."""
+    """Return the maximum of each window of sequences (n, channels, length), or of one sequence.
+
+    The arguments are those of `max_pool2d`, with one number for each size.
+    """
     if input.dim() not in (2, 3):
         raise RuntimeError(
             "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:"
@@ -206,9 +213,13 @@ define(
 
 @tensors_only()
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """Return the maximum of each of `output_size` windows of images (n, channels, height, width), or of one.
+    """Return images (n, channels, *output_size), whose pixels are maxima of windows.
 
-    With `return_indices`, also return where these elements are. PyTorch: torch.nn.functional.adaptive_max_pool2d.
+    The windows have nearly equal sizes, and cover the whole image.
+
+    Args:
+        output_size: A pair (height, width), or one number for both.
+        return_indices: Also return the index of each maximum in its flattened channel.
     """
     name, shape = "adaptive_max_pool2d", input.shape
     size = output_size
@@ -232,9 +243,12 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
 
 @tensors_only()
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """Return the maximum of each of `output_size` windows of sequences (n, channels, length), or of one.
+    """Return sequences (n, channels, output_size), whose elements are maxima of windows.
 
-    With `return_indices`, also return where these elements are. PyTorch: torch.nn.functional.adaptive_max_pool1d.
+    The windows have nearly equal sizes, and cover the whole sequence.
+
+    Args:
+        return_indices: Also return the index of each maximum.
     """
     name, ndim = "adaptive_max_pool1d", input.dim()
     sizes = ints_of(name, "output_size", (output_size,))
@@ -260,7 +274,10 @@ def avg_pool1d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:
-    """Return the mean of each window of sequences (n, channels, length), or of one; arguments as for avg_pool2d."""
+    """Return the mean of each window of sequences (n, channels, length), or of one sequence.
+
+    The arguments are those of `avg_pool2d`, with one number for each size.
+    """
     check_ndim("avg_pool1d", input, 1)
     kernel, padding = _each("kernel_size", kernel_size, 1), _each("padding", padding, 1)
     stride = kernel if stride is None or stride == () else _each("stride", stride, 1)
@@ -281,12 +298,12 @@ def avg_pool2d(
     """Return the mean of each window of images (n, channels, height, width), or of one image.
 
     Args:
-        kernel_size: The size of the windows: a number or a pair.
-        stride: The distance between windows; by default their size.
-        padding: A border of zeros, at most half the window's size.
-        ceil_mode: Also use windows that reach beyond the far side.
-        count_include_pad: Count the border's zeros as elements.
-        divisor_override: Divide by this number instead.
+        kernel_size: The size of a window: a number, or a pair (height, width).
+        stride: The distance from one window to the next; by default `kernel_size`.
+        padding: The width of a border of zeros; at most half the size of a window.
+        ceil_mode: Also use windows that reach beyond the far side of the image.
+        count_include_pad: Count the zeros of the border as elements of the mean.
+        divisor_override: Divide the sum of a window by this number, not by its number of elements.
     """
     kernel, stride, padding = _windows(input, kernel_size, stride, padding)
     _check_outputs(input, kernel, stride, padding, (1, 1), ceil_mode)
@@ -303,7 +320,10 @@ def avg_pool3d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """Return the mean of each window of volumes (n, channels, depth, height, width), or of one; see avg_pool2d."""
+    """Return the mean of each window of volumes (n, channels, depth, height, width).
+
+    The arguments are those of `avg_pool2d`, with a triple (depth, height, width) for each pair.
+    """
     kernel, stride, padding = _windows(input, kernel_size, stride, padding, 3)
     if any(n < k for n, k in zip(input.shape[-3:], kernel, strict=True)) and not any(padding):
         size, (t, h, w) = input.shape[-3:], kernel

@@ -137,7 +137,22 @@ in_formulas("count_of", _count_of, _count_of)
 def sum(
     self: Tensor, dim: Any = ALL, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Any = None
 ) -> Tensor:
-    """Return the sum of all elements, or over `dim` (an int or several); integers and bool give int64."""
+    """Return the sum of all elements, or the sums over the dimensions in `dim`.
+
+    Every element that was added receives the gradient of its sum.
+
+    Args:
+        dim: One dimension or several, which the result lacks. If omitted, all elements are added.
+        keepdim: Keep the summed dimensions in the result, with size 1.
+        dtype: Convert the elements to this dtype first. By default, integers and bool become int64.
+
+    Example:
+        >>> t = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        >>> t.sum(), t.sum(dim=0), t.sum(dim=1)
+        (tensor(21.), tensor([5., 7., 9.]), tensor([ 6., 15.]))
+        >>> t.sum(dim=1, keepdim=True).shape
+        torch.Size([2, 1])
+    """
     if out is not None:
         return into_as("sum", out, sum, self, dim, keepdim, dtype=dtype)
     if dim is ALL:
@@ -153,7 +168,29 @@ def sum(
 def mean(
     self: Tensor, dim: Any = ALL, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Any = None
 ) -> Tensor:
-    """Return the mean of all elements, or over `dim` (an int or several); RuntimeError for integers."""
+    """Return the mean of all elements, or the means over the dimensions in `dim`.
+
+    Every element receives the gradient of its mean, divided by the number of elements in that mean.
+
+    Args:
+        dim: One dimension or several, which the result lacks. If omitted, all elements are
+            averaged.
+        keepdim: Keep the averaged dimensions in the result, with size 1.
+        dtype: Convert the elements to this dtype first.
+
+    Raises:
+        RuntimeError: if the elements are integers or bool. Convert them, for example with
+            `float()`.
+
+    Example:
+        >>> t = torch.tensor([[1.0, 2.0], [3.0, 8.0]], requires_grad=True)
+        >>> t.mean(dim=0)
+        tensor([2., 5.], grad_fn=<MeanBackward1>)
+        >>> t.mean().backward()
+        >>> t.grad
+        tensor([[0.2500, 0.2500],
+                [0.2500, 0.2500]])
+    """
     if out is not None:
         return into_as("mean", out, mean, self, dim, keepdim, dtype=dtype)
     wanted = dtypes.chosen_dtype("mean", dtype, self.dtype)
@@ -191,6 +228,35 @@ _arg = {
 }
 
 
+FOUND = {
+    "max": "(tensor(5.), tensor([5., 4.]), tensor([1, 0]))",
+    "min": "(tensor(1.), tensor([1., 2.]), tensor([0, 1]))",
+}
+EXTREMUM = """Return the {0}imum: of all elements, along one dimension, or of each pair of elements.
+
+`{0}(t)` returns the {0}imum of all elements. Elements equal to it share its gradient evenly.
+
+`{0}(t, dim)` returns a pair (values, indices): the {0}ima along `dim`, and where they are. The
+gradient goes only to the elements at the returned indices. Of equal elements, it's the first.
+
+`{0}(t, other)` compares two tensors element by element, like `{0}imum`. The element that was
+chosen receives the gradient; two equal elements receive half of it each.
+
+If one of the elements is nan, the result is nan.
+
+Args:
+    dim: The dimension to reduce, which the results lack.
+    keepdim: Keep this dimension in the results, with size 1.
+    other: A tensor to compare with.
+
+Example:
+    >>> t = torch.tensor([[1.0, 5.0], [4.0, 2.0]])
+    >>> values, indices = torch.{0}(t, dim=1)
+    >>> torch.{0}(t), values, indices
+    {1}
+"""
+
+
 def _extremum(name: str, everything: Any, along: Any, between: Any, best: Any, result: Any) -> Any:
     def extremum(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None, out: Any = None) -> Any:
         self = input
@@ -209,11 +275,7 @@ def _extremum(name: str, everything: Any, along: Any, between: Any, best: Any, r
         return result(along(self, dim, keepdim, indices), indices)
 
     named(extremum, name)
-    extremum.__doc__ = (
-        f"Return the {name}imum of all elements, (values, indices) along `dim`, or that of two tensors by element.\n\n"
-        "If an element is nan, so is the result. For all elements, equal ones share the gradient; along `dim`, the "
-        "chosen one receives it."
-    )
+    extremum.__doc__ = EXTREMUM.format(name, FOUND[name])
     return operation(checked=False)(numpy_names(extremum))
 
 
@@ -236,7 +298,11 @@ def _where_extreme(name: str, word: str) -> Any:
         return _arg[name](self, dim, bool_of(name, "keepdim", 2, keepdim))
 
     named(where_extreme, name)
-    where_extreme.__doc__ = f"Return the index of the {word} element, in the flattened tensor or along `dim`, as int64."
+    where_extreme.__doc__ = (
+        f"Return the index of the {word} element, or with `dim` the indices along `dim`, as int64.\n\n"
+        "Without `dim`, the index counts the elements of the flattened tensor. Of equal elements, the\n"
+        "first one counts. Indices have no gradient."
+    )
     return operation()(numpy_names(where_extreme))
 
 
@@ -326,7 +392,17 @@ _prod_all_as, _prod_dim_as = in_dtype(_prod_all), in_dtype(_prod_dim)
 @operation(in_place=True)
 @numpy_names
 def cumsum(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None, out: Any = None) -> Tensor:
-    """Return the sum of each element and all before it along `dim`; integers and bool give int64."""
+    """Return running sums along `dim`: each element plus all elements before it.
+
+    An element receives the sum of the gradients of all running sums that contain it.
+
+    Args:
+        dtype: Convert the elements to this dtype first. By default, integers and bool become int64.
+
+    Example:
+        >>> torch.cumsum(torch.tensor([1.0, 2.0, 3.0]), dim=0)
+        tensor([1., 3., 6.])
+    """
     if out is not None:
         return into_as("cumsum", out, cumsum, self, dim, dtype=dtype)
     dim = dim_index(dim, self._array.ndim)
@@ -336,7 +412,10 @@ def cumsum(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None, out: An
 @operation(in_place=True)
 @numpy_names
 def cumprod(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None, out: Any = None) -> Tensor:
-    """Return the product of each element and all before it along `dim`; integers and bool give int64."""
+    """Return running products along `dim`: each element times all elements before it.
+
+    Gradients are exact even if elements are zero. The arguments are those of `cumsum`.
+    """
     if out is not None:
         return into_as("cumprod", out, cumprod, self, dim, dtype=dtype)
     dim = dim_index(dim, self._array.ndim)
@@ -348,9 +427,10 @@ def cumprod(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None, out: A
 def prod(
     self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Any = None
 ) -> Tensor:
-    """Return the product of all elements, or along `dim`; integers and bool give int64.
+    """Return the product of all elements, or the products along one dimension `dim`.
 
-    Gradients are exact even if elements are zero. `out` needs a `dim`.
+    Each element receives the gradient of the product times all other elements. These gradients are
+    exact even if elements are zero. `keepdim` and `dtype` work as in `sum`; `out` requires `dim`.
     """
     if out is not None and dim is not None:
         return into_as("prod", out, prod, self, dim, keepdim, dtype=dtype)
@@ -403,16 +483,33 @@ _argsort = define("argsort", "argsort(Tensor self, dim, descending)", lambda a, 
 @operation()
 @numpy_names
 def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
-    """Return the indices that sort the elements along `dim`, as int64; equal elements keep their order."""
+    """Return the indices that would sort the elements along `dim`, as int64.
+
+    `torch.gather(t, dim, torch.argsort(t, dim))` is the sorted tensor. Equal elements keep their
+    order.
+
+    Args:
+        descending: Sort from the largest element to the smallest.
+    """
     return _argsort(self, dim_index(dim, self._array.ndim), descending)
 
 
 @operation()
 @numpy_names
 def sort(self: Tensor, dim: int = -1, descending: bool = False, *, out: Any = None) -> tuple[Tensor, Tensor]:
-    """Return (values, indices): the sorted elements along `dim`, and their earlier indices.
+    """Sort the elements along `dim`; return (values, indices).
 
-    Equal elements keep their order; nan counts as the largest.
+    `values` contains the sorted elements, and `indices` their positions before sorting. Both have
+    the shape of the input. Each element receives the gradient of the place to which it was sorted.
+    Equal elements keep their order. nan counts as larger than all numbers.
+
+    Args:
+        descending: Sort from the largest element to the smallest.
+
+    Example:
+        >>> values, indices = torch.sort(torch.tensor([3.0, 1.0, 2.0]))
+        >>> values, indices
+        (tensor([1., 2., 3.]), tensor([1, 2, 0]))
     """
     if out is not None:
         return into_each("sort", out, sort, self, dim, descending)
@@ -460,13 +557,21 @@ def _running(name: str, made: tuple[Any, Any, Any], self: Tensor, dim: int) -> t
 
 @operation()
 def cummax(self: Tensor, dim: int, *, out: Any = None) -> tuple[Tensor, Tensor]:
-    """Return (values, indices): the maximum up to each element along `dim`, and its index. PyTorch: torch.cummax."""
+    """Return (values, indices): the running maximum along `dim`, and where each maximum is.
+
+    `values[i]` is the largest of the elements 0 to i, and `indices[i]` is its position. The
+    gradient of a maximum goes to the element at that position.
+    """
     return _running("cummax", _cummax, self, dim) if out is None else into_each("cummax", out, cummax, self, dim)
 
 
 @operation()
 def cummin(self: Tensor, dim: int, *, out: Any = None) -> tuple[Tensor, Tensor]:
-    """Return (values, indices): the minimum up to each element along `dim`, and its index. PyTorch: torch.cummin."""
+    """Return (values, indices): the running minimum along `dim`, and where each minimum is.
+
+    `values[i]` is the smallest of the elements 0 to i, and `indices[i]` is its position. The
+    gradient of a minimum goes to the element at that position.
+    """
     return _running("cummin", _cummin, self, dim) if out is None else into_each("cummin", out, cummin, self, dim)
 
 
@@ -512,10 +617,11 @@ median_result = pair("median")
 def median(
     self: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None
 ) -> Tensor | tuple[Tensor, Tensor]:
-    """Return the median of all elements, or (values, indices) along `dim`; of two middle elements, the lower.
+    """Return the median of all elements, or with `dim` the pair (values, indices) along `dim`.
 
-    If an element is nan, so is the result. For all elements, equal ones share the gradient; along `dim`, the chosen one
-    receives it.
+    For an even number of elements, the median is the lower of the two middle elements. If an
+    element is nan, the median is nan. Without `dim`, elements equal to the median share the
+    gradient evenly. With `dim`, only the element at the returned index receives it.
     """
     if out is not None:
         return into_each("median", out, median, self, dim, keepdim)
@@ -544,9 +650,16 @@ kthvalue_result = pair("kthvalue")
 @operation()
 @numpy_names
 def kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> tuple[Tensor, Tensor]:
-    """Return (values, indices): the k-th smallest element along `dim`, counted from 1; nan counts as the largest.
+    """Return (values, indices): the k-th smallest elements along `dim`, and where they are.
 
-    RuntimeError if there are fewer. PyTorch: torch.kthvalue.
+    The smallest element has `k=1`. nan counts as larger than all numbers. The gradient goes to the
+    elements at the returned indices.
+
+    Args:
+        keepdim: Keep the dimension `dim` in the results, with size 1.
+
+    Raises:
+        RuntimeError: if there are fewer than `k` elements along `dim`.
     """
     if out is not None:
         return into_each("kthvalue", out, kthvalue, self, k, dim, keepdim)
@@ -711,6 +824,34 @@ _foremost = define(
 topk_result = pair("topk")
 
 
+WORDS = {
+    "var": ("variance", "", "", "tensor(4.), tensor(2.6667)"),
+    "std": (
+        "standard deviation",
+        "the root of ",
+        " The gradient is 0 if all elements are equal.",
+        "tensor(2.), tensor(1.6330)",
+    ),
+}
+DEVIATION = """Return the {1} of all elements, or over the dimensions in `dim`.
+
+It is {2}the sum of the squared deviations from the mean, divided by the number of
+elements minus `correction`.{3}
+
+Args:
+    dim: One dimension or several, which the result lacks. If omitted, all elements are used.
+    unbiased: The older name of `correction`: True means 1, False means 0.
+    keepdim: Keep these dimensions in the result, with size 1.
+    correction: By default 1, which estimates the {1} of the population
+        from which the elements were drawn. 0 gives that of the elements themselves.
+
+Example:
+    >>> t = torch.tensor([1.0, 3.0, 5.0])
+    >>> torch.{0}(t), torch.{0}(t, correction=0)
+    ({4})
+"""
+
+
 def _deviation(name: str, op: Any) -> Any:
     def deviation(
         self: Tensor,
@@ -735,11 +876,7 @@ def _deviation(name: str, op: Any) -> Any:
         return op(self, dims, correction, bool_of(name, "keepdim", 3, keepdim))
 
     named(deviation, name)
-    deviation.__doc__ = (
-        f"Return the {'variance' if name == 'var' else 'standard deviation'} of all elements, or over `dim`.\n\n"
-        "The squared deviations from the mean are summed, and divided by the count minus `correction`: 1, or 0 if "
-        "`unbiased` is False."
-    )
+    deviation.__doc__ = DEVIATION.format(name, *WORDS[name])
     return operation()(numpy_names(deviation))
 
 
@@ -761,12 +898,19 @@ def _widened(t: Tensor, dtype: dtypes.dtype) -> Tensor:
 def norm(
     self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: dtypes.dtype | None = None
 ) -> Tensor:
-    """Return the p-norm of all elements taken as one vector, or over `dim`.
+    """Return the p-norm of all elements, or the p-norms over the dimensions in `dim`.
 
-    The gradient of a zero vector is zero. With `p` inf, elements that share the maximum share the gradient.
+    The p-norm is `(abs(x) ** p).sum() ** (1 / p)`. For a vector of zeros, the gradient is zero. If
+    `p` is inf, the elements with the largest absolute value share the gradient evenly.
 
     Args:
-        p: A number, or "fro", which is the 2-norm.
+        p: A number: 2 gives the Euclidean length, 1 the sum of absolute values, inf their maximum,
+            and 0 the number of nonzero elements. "fro" is the same as 2.
+        dim, keepdim, dtype: As for `sum`.
+
+    Example:
+        >>> torch.norm(torch.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
+        tensor([ 5., 10.])
     """
     if isinstance(p, Tensor):
         p = number_of("linalg_vector_norm", "ord", 1, p)
@@ -793,7 +937,11 @@ def _extreme(name: str, op: Any) -> Any:
         return op(self, () if dim == () else dims, bool_of(name, "keepdim", 2, keepdim))
 
     named(extreme, name)
-    extreme.__doc__ = f"Return the {name[1:]}imum over `dim`, or of all elements; equal ones share the gradient."
+    extreme.__doc__ = (
+        f"Return the {name[1:]}imum over one or several dimensions `dim`, by default over all.\n\n"
+        f"Unlike `{name[1:]}` with `dim`, it returns no indices, and elements equal to the {name[1:]}imum share the\n"
+        "gradient evenly."
+    )
     return operation()(numpy_names(extreme))
 
 
@@ -805,9 +953,27 @@ amax, amin = _extreme("amax", _amax), _extreme("amin", _amin)
 def topk(
     self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, *, out: Any = None
 ) -> tuple[Tensor, Tensor]:
-    """Return (values, indices): the k largest elements along `dim`, or the k smallest, the most extreme first.
+    """Return (values, indices): the `k` largest elements along `dim`, and where they are.
 
-    RuntimeError if there are fewer than `k`.
+    The values are in descending order, and in ascending order with `largest=False`. Only the
+    elements that were selected receive a gradient.
+
+    Args:
+        k: The number of elements to select; the size of the results along `dim`.
+        largest: If False, select the smallest elements instead.
+        sorted: Accepted for compatibility: the values are always in order.
+
+    Raises:
+        RuntimeError: if there are fewer than `k` elements along `dim`.
+
+    Example:
+        >>> t = torch.tensor([[1.0, 5.0, 3.0]], requires_grad=True)
+        >>> values, indices = torch.topk(t, 2)
+        >>> indices
+        tensor([[1, 2]])
+        >>> values.sum().backward()
+        >>> t.grad
+        tensor([[0., 1., 1.]])
     """
     if out is not None:
         return into_each("topk", out, topk, self, k, dim, largest)

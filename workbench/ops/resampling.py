@@ -272,7 +272,10 @@ def _adaptive_size(name: str, input: Tensor, given: Any, dims: int) -> Ints:
 
 @tensors_only()
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
-    """Return means over `output_size` windows of sequences (n, channels, length), or of one."""
+    """Return sequences (n, channels, output_size), whose elements are means of windows.
+
+    The windows have nearly equal sizes, and cover the whole sequence.
+    """
     check_ndim("adaptive_avg_pool1d", input, 1)
     sizes = (output_size,) if isinstance(output_size, int) else tuple(output_size)
     if len(sizes) != 1:
@@ -282,13 +285,20 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
 
 @tensors_only()
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """Return means over `output_size` windows of images (n, channels, height, width), or of one."""
+    """Return images (n, channels, *output_size), whose pixels are means of windows.
+
+    The windows have nearly equal sizes, and cover the whole image. An `output_size` of 1 gives one
+    mean per channel.
+    """
     return _adaptive_means(input, output_size, 2, adaptive_2d_op)
 
 
 @tensors_only()
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
-    """Return means over `output_size` windows of volumes (n, channels, depth, height, width), or of one."""
+    """Return volumes (n, channels, *output_size), whose elements are means of windows.
+
+    The windows have nearly equal sizes, and cover the whole volume.
+    """
     return _adaptive_means(input, output_size, 3, adaptive_3d_op)
 
 
@@ -329,15 +339,20 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Tensor:
-    """Return sequences, images or volumes (n, channels, ...) in another size.
+    """Return sequences, images or volumes (n, channels, ...) resized to another size.
+
+    Pass either `size` or `scale_factor`.
 
     Args:
-        size: The new size of each dimension after the channels, or one number for all.
-        scale_factor: The factors, instead of `size`.
-        mode: "nearest" or "nearest-exact"; "linear", "bilinear" or "trilinear", for one, two or three dimensions;
-            "bicubic", for two; "area", the means.
-        align_corners: Let the first and last elements coincide, not the outer edges.
-        recompute_scale_factor: Use the factors that the sizes give, not the given ones.
+        size: The new size of each dimension after the channels, or one number for all of them.
+        scale_factor: The factor of each of these sizes, or one number for all of them.
+        mode: "nearest" or "nearest-exact" copy the nearest element. "linear" (sequences),
+            "bilinear" (images) and "trilinear" (volumes) interpolate. "bicubic" (images) uses cubic
+            curves. "area" takes means, like `adaptive_avg_pool2d`.
+        align_corners: How the old grid lies under the new one, for modes that interpolate. True
+            aligns the centers of the corner elements. False, the default, aligns their outer edges.
+        recompute_scale_factor: Round the new size first, and use the factor that results from it.
+        antialias: Must be False.
 
     Raises:
         NotImplementedError: for `antialias`, or if the mode doesn't fit the number of dimensions.

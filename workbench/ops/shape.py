@@ -34,7 +34,7 @@ clone = define(
     "CloneBackward0",
     "clone(Tensor self, memory_format=None)",
     lambda a, memory_format=None: copied(a) if memory_format is None else cloned(a, memory_format),
-    meaning="Return a copy of the same shape with its own memory, in a memory format; gradients flow through it.",
+    meaning="Return a copy of the tensor with its shape and its own memory. Gradients flow through it.",
     batch="pointwise",
     self="grad",
     samples="r(3), None",
@@ -156,7 +156,16 @@ in_formulas("reshape", lambda a, shape: a.reshape(shape), lambda grad, shape: re
 
 @operation()
 def reshape(self: Tensor, *given: Any, shape: Any = None) -> Tensor:
-    """Return the same elements in another shape: a view if possible, else a copy. One size may be -1."""
+    """Return the same elements in another shape: a view if possible, otherwise a copy.
+
+    Sizes are given as ints or as one tuple. One of them may be -1, and is then computed from the
+    others.
+
+    Example:
+        >>> torch.arange(6).reshape(2, -1)
+        tensor([[0, 1, 2],
+                [3, 4, 5]])
+    """
     size = _size_of(self, "reshape", "shape", given, shape)
     if self._array.flags.c_contiguous:
         return _view(self, size)
@@ -168,10 +177,14 @@ def reshape(self: Tensor, *given: Any, shape: Any = None) -> Tensor:
 
 @method()
 def view(self: Tensor, *given: Any, size: Any = None) -> Tensor:
-    """Return the same elements in another shape, over the same memory. One size may be -1.
+    """Return the same elements in another shape, over the same memory.
+
+    One size may be -1, and is then computed from the others. `reshape` copies where no view is
+    possible.
 
     Raises:
-        RuntimeError: if the elements' order in memory makes that impossible.
+        RuntimeError: if the elements aren't in the right order in memory, or the number of elements
+            differs.
     """
     if not given and size is None:
         raise TypeError(
@@ -223,14 +236,17 @@ def _size_of(t: Tensor, function: str, argument: str, given: tuple[Any, ...], na
 
 @operation(also=("swapaxes", "swapdims"))
 def transpose(self: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Return a view with two dimensions exchanged."""
+    """Return a view of the tensor with the dimensions `dim0` and `dim1` exchanged."""
     ndim = self._array.ndim
     return _transpose(self, dim_index(dim0, ndim), dim_index(dim1, ndim))
 
 
 @operation()
 def t(self: Tensor) -> Tensor:
-    """Return the transpose of a matrix; tensors with fewer dimensions stay the same."""
+    """Return a view of a matrix with rows and columns exchanged.
+
+    A tensor with fewer than two dimensions is returned as it is.
+    """
     check_t(self, "t")
     return _t(self)
 
@@ -243,7 +259,12 @@ def check_t(self: Tensor, name: str) -> None:
 
 @operation()
 def permute(self: Tensor, *given: Any, dims: Any = None) -> Tensor:
-    """Return a view with the dimensions in the given order."""
+    """Return a view of the tensor with its dimensions in another order.
+
+    Example:
+        >>> torch.zeros(2, 3, 4).permute(2, 0, 1).shape
+        torch.Size([4, 2, 3])
+    """
     return _permute(self, _order(self._array.ndim, *ints_of("permute", "dims", given, dims)))
 
 
@@ -295,21 +316,44 @@ for _name, _getter in (("T", _reversed), ("mT", _transposed)):
 
 @method()
 def expand(self: Tensor, *given: Any, size: Any = None) -> Tensor:
-    """Return a view in which dimensions of size 1 are repeated to these sizes (-1 keeps a size). Gradients add up."""
+    """Return a view in which dimensions of size 1 are repeated to the given sizes.
+
+    Sizes are given as ints or as one tuple; -1 keeps a size, and additional sizes in front add
+    dimensions. No memory is copied. An element receives the sum of the gradients of its
+    repetitions.
+
+    Example:
+        >>> column = torch.tensor([[1.0], [2.0]], requires_grad=True)
+        >>> column.expand(2, 3).sum().backward()
+        >>> column.grad
+        tensor([[3.],
+                [3.]])
+    """
     return _expand(self, checks.expanded(self, ints_of("expand", "size", given, size)))
 
 
 @operation()
 @numpy_names
 def unsqueeze(self: Tensor, dim: int) -> Tensor:
-    """Return a view with a new dimension of size 1 at `dim`."""
+    """Return a view of the tensor with a new dimension of size 1, which becomes dimension `dim`.
+
+    Example:
+        >>> t = torch.zeros(3)
+        >>> t.unsqueeze(0).shape, t.unsqueeze(1).shape
+        (torch.Size([1, 3]), torch.Size([3, 1]))
+    """
     return _unsqueeze(self, dim_index(dim, self._array.ndim + 1))
 
 
 @operation()
 @numpy_names
 def squeeze(self: Tensor, dim: Any = None) -> Tensor:
-    """Return a view without dimension `dim` (or several) if its size is 1, or without all dimensions of size 1."""
+    """Return a view of the tensor without dimensions of size 1.
+
+    Args:
+        dim: One dimension or several; each is removed only if its size is 1. If omitted, all
+            dimensions of size 1 are removed.
+    """
     if isinstance(dim, (tuple, list)):
         return _squeeze_dims(self, dims_of(dim, self._array.ndim) if dim else ())
     return _squeeze_all(self) if dim is None else _squeeze(self, dim_index(dim, self._array.ndim))
@@ -317,7 +361,11 @@ def squeeze(self: Tensor, dim: Any = None) -> Tensor:
 
 @operation()
 def detach(self: Tensor) -> Tensor:
-    """Return a tensor without history over the same memory and version counter; it doesn't require grad."""
+    """Return a tensor that shares memory with this one, but isn't connected to its graph.
+
+    The result doesn't require grad, so no gradient flows back through it. A write into one of the
+    two tensors changes both.
+    """
     return alias(self)
 
 
@@ -344,7 +392,11 @@ def detach_(self: Tensor) -> Tensor:
 
 @method()
 def contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
-    """Return the tensor itself if its elements are in order in memory, or in that of `memory_format`; else a copy."""
+    """Return the tensor with its elements in order in memory: the tensor itself, or a copy.
+
+    Args:
+        memory_format: Another order, such as `channels_last`.
+    """
     if memory_format is not None and memory_format is not formats.contiguous_format:
         formats.check_format("contiguous", memory_format)
         if memory_format is formats.preserve_format and not self._array.flags.c_contiguous:
@@ -356,7 +408,10 @@ def contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
 
 @operation()
 def flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """Return the dimensions from `start_dim` to `end_dim` merged into one; the tensor itself if they are one."""
+    """Return the tensor with the dimensions from `start_dim` to `end_dim` merged into one.
+
+    The result is a view if possible, otherwise a copy. `flatten(1)` keeps the batch dimension.
+    """
     settled = _flat if type(start_dim) is type(end_dim) is int else _flat.__wrapped__
     size = settled(self._array.shape, start_dim, end_dim)
     if size is None:
@@ -377,7 +432,10 @@ def _flat(shape: Shape, start_dim: int, end_dim: int) -> Shape | None:
 
 @operation()
 def unflatten(self: Tensor, dim: int, sizes: Any) -> Tensor:
-    """Return one dimension split into several of these sizes; one may be -1."""
+    """Return the tensor with dimension `dim` split into several dimensions of the given sizes.
+
+    One of the sizes may be -1, and is then computed from the others.
+    """
     shape, sizes = self._array.shape, ints_of("unflatten", "sizes", (sizes,), position=2)
     dim = dim_index(dim, len(shape))
     if not shape:
@@ -401,7 +459,7 @@ def ravel(self: Tensor) -> Tensor:
 
 @operation()
 def broadcast_to(self: Tensor, size: Any) -> Tensor:
-    """Return a view in which dimensions of size 1 are repeated to the shape `size`."""
+    """Return a view of the tensor, with dimensions of size 1 repeated, in the shape `size`."""
     return expand(self, size)
 
 
@@ -525,7 +583,16 @@ def flip(self: Tensor, *given: Any, dims: Any = None) -> Tensor:
 
 @operation()
 def roll(self: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
-    """Return the elements shifted by `shifts` along `dims`, the last ones to the front; by default, flattened."""
+    """Return the elements shifted along `dims`; elements that leave at one end enter at the other.
+
+    Args:
+        shifts: The number of places, or one number for each dimension.
+        dims: The dimensions. If omitted, the flattened tensor is shifted.
+
+    Example:
+        >>> torch.roll(torch.tensor([1, 2, 3]), 1)
+        tensor([3, 1, 2])
+    """
     shifts = ints_of("roll", "shifts", (shifts,))
     dims = () if dims is None else ints_of("roll", "dims", (dims,), position=2)
     if dims and not self._array.ndim:
@@ -537,7 +604,11 @@ def roll(self: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
 
 @method()
 def repeat(self: Tensor, *given: Any, repeats: Any = None) -> Tensor:
-    """Return the tensor repeated along each dimension this many times; extra numbers add dimensions in front."""
+    """Return a copy of the tensor, repeated this many times along each dimension.
+
+    Additional numbers in front add dimensions. Unlike `expand`, it also repeats dimensions larger
+    than 1: a vector (n,) gives `repeat(3)` of shape (3 * n,).
+    """
     times = ints_of("repeat", "repeats", given, repeats)
     if len(times) < self._array.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
@@ -556,7 +627,9 @@ def _triangle(name: str, op: Any, which: str) -> Any:
 
     named(triangle, name)
     triangle.__doc__ = (
-        f"Return the {which} triangle of each matrix, zeros elsewhere, up to the diagonal `diagonal` (0: the main one)."
+        f"Return the {which} triangle of each matrix, with zeros in the rest.\n\nArgs:\n"
+        "    diagonal: The last diagonal of the triangle: 0 is the main one, 1 the next one to the right,\n"
+        "        -1 to the left."
     )
     return operation(in_place="triangle")(triangle)
 
@@ -567,7 +640,10 @@ triu = _triangle("triu", _triu, "upper")
 
 @operation(also=("moveaxis",))
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """Return a view with the dimensions `source` at the positions `destination`, and the others in their order."""
+    """Return a view with the dimensions `source` moved to the positions `destination`.
+
+    The other dimensions keep their order.
+    """
     ndim = input._array.ndim
     if not ndim:
         _order_of_dims.__wrapped__(ndim, source, destination)
@@ -610,9 +686,14 @@ _as_strided = define(
 
 @operation()
 def as_strided(self: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-    """Return a view of the tensor's memory with this shape, these steps between elements, and this first element.
+    """Return a view of the tensor's memory with the given shape and steps.
 
-    Elements that occur several times in the view get the sum of their gradients.
+    An element that occurs several times in the view receives the sum of its gradients.
+
+    Args:
+        size: The shape of the view.
+        stride: For each dimension, how many elements of memory one step skips.
+        storage_offset: The position in memory of the first element.
 
     Raises:
         RuntimeError: if the view would reach outside the memory.
@@ -707,9 +788,9 @@ define(
 
 @method()
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """Return a view with all windows of `size` elements along a dimension, `step` apart, in a new last dimension.
+    """Return a view with all windows of `size` elements along a dimension.
 
-    RuntimeError if the dimension is shorter than a window. PyTorch: torch.Tensor.unfold.
+    The windows are `step` apart. They become a new last dimension.
     """
     dim = dim_index(dimension, self._array.ndim)
     length, step = int_of("unfold", "size", 2, size), int_of("unfold", "step", 3, step)
@@ -821,7 +902,7 @@ def is_expandable(shape: Ints, to: Ints) -> bool:
 
 @method()
 def sum_to_size(self: Tensor, *given: Any, size: Any = None) -> Tensor:
-    """Return the sum over the dimensions that broadcasting from `size` would repeat; the tensor itself if none."""
+    """Return the tensor summed over the dimensions that broadcasting from `size` would repeat."""
     wanted, have = ints_of("sum_to_size", "size", given, size), self._array.shape
     if not is_expandable(wanted, have):
         raise RuntimeError(f"size {{{list(wanted)}}} is not expandable to size {{{list(have)}}}.")

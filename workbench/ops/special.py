@@ -75,7 +75,7 @@ erfc = elementary(
     "ErfcBackward0",
     "erfc(Tensor self)",
     lambda a: np.fromiter(map(math.erfc, a.ravel().tolist()), a.dtype, a.size).reshape(a.shape),
-    meaning="Return 1 minus the error function of each element, accurate even if that is close to 1.",
+    meaning="Return `1 - erf(x)` for each element x, accurate even if `erf(x)` is close to 1.",
     self="-2 / pi ** 0.5 * exp(-(self ** 2)) * grad",
     samples="r(3); r()",
 )
@@ -84,7 +84,7 @@ sinc = elementary(
     "SincBackward0",
     "sinc(Tensor self)",
     np.sinc,
-    meaning="Return sin(pi * element) / (pi * element), and 1 at 0.",
+    meaning="Return `sin(pi * x) / (pi * x)` for each element x, and 1 where x is 0.",
     self="where(self * self * pi == 0, 0.0, grad * sinc_slope(self, self * pi))",
     samples="r(3); r()",
 )
@@ -92,7 +92,7 @@ frac = define(
     "FracBackward0",
     "frac(Tensor self)",
     lambda a: a - np.trunc(a),
-    meaning="Return the fractional part of each element, with its sign.",
+    meaning="Return the fractional part of each element, `x - trunc(x)`.",
     batch="pointwise",
     prepare=only_floats("frac_cpu"),
     self="grad",
@@ -121,7 +121,7 @@ atan2 = define(
     "Atan2Backward0",
     "atan2(Tensor self, Tensor other)",
     np.arctan2,
-    meaning="Return the angle in radians, from -pi to pi, of the point (other, element).",
+    meaning="Return the angle of the point with x = `other`, y = `input`, from -pi to pi in radians.",
     kind="float",
     self="grad * other * reciprocal_or_0(self * self + other * other)",  # also where the squares are too small
     other="grad * -self * reciprocal_or_0(self * self + other * other)",
@@ -145,7 +145,7 @@ hypot = define(
     "HypotBackward0",
     "hypot(Tensor self, Tensor other)",
     _of_floats("hypot_cpu", np.hypot),
-    meaning="Return the square root of the sum of the squares of two elements.",
+    meaning="Return `sqrt(input**2 + other**2)`, element by element.",
     kind="tensors",
     self="grad * (self / result)",
     other="grad * (other / result)",
@@ -157,7 +157,7 @@ logaddexp = define(
     "LogaddexpBackward0",
     "logaddexp(Tensor self, Tensor other)",
     _of_floats("logaddexp_cpu", np.logaddexp),
-    meaning="Return the logarithm of the sum of the exponentials of two elements.",
+    meaning="Return `log(exp(input) + exp(other))` without overflow, element by element.",
     kind="tensors",
     self="grad / (1 + exp(other - self))",
     other="grad / (1 + exp(self - other))",
@@ -168,7 +168,7 @@ logaddexp2 = define(
     "Logaddexp2Backward0",
     "logaddexp2(Tensor self, Tensor other)",
     _of_floats("logaddexp2_cpu", np.logaddexp2),
-    meaning="Return the logarithm to base 2 of the sum of 2 to the power of two elements.",
+    meaning="Return `log2(2**input + 2**other)` without overflow, element by element.",
     kind="tensors",
     self="grad / (1 + 2 ** (other - self))",
     other="grad / (1 + 2 ** (self - other))",
@@ -196,7 +196,7 @@ _copysign_number = define(
 
 @operation(in_place=True)
 def copysign(self: Tensor, other: Any, *, out: Tensor | None = None) -> Tensor:
-    """Return each element with the sign of `other`, a tensor or a number; -0.0 is negative. PyTorch: torch.copysign."""
+    """Return each element with the sign of `other`, a tensor or a number; -0.0 is negative."""
     if out is not None:
         return into("copysign", out, copysign, self, other)
     if isinstance(other, Tensor):
@@ -224,9 +224,14 @@ def nan_to_num(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Return each element with nan, inf and -inf replaced by numbers: 0, the largest and the smallest, by default.
+    """Return the tensor with nan, inf and -inf replaced by numbers.
 
-    Replaced elements get no gradient. PyTorch: torch.nan_to_num.
+    The elements that were replaced get no gradient.
+
+    Args:
+        nan: The number for nan; 0 by default.
+        posinf: The number for inf; by default the largest number of the dtype.
+        neginf: The number for -inf; by default the lowest number of the dtype.
     """
     if out is not None:
         return into("nan_to_num", out, nan_to_num, self, nan, posinf, neginf, exact=OUT_DTYPE)

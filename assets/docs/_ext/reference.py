@@ -66,7 +66,7 @@ GIVEN = (
     "workbench.tools.explore.Exploration",
 )
 BLOCK = re.compile(r"^```\{api\} ([\w.]+):?([\w. \n]*?)\n((?::members:[^\n]*\n)?)(.*?)^```$", re.M | re.S)
-SECTION = re.compile(r"^(Args|Returns|Raises):\n((?:    .*(?:\n|\Z))+)\n?", re.M)  # of a docstring
+SECTION = re.compile(r"^(Args|Returns|Raises|Examples?):\n((?:    .*(?:\n|\Z))+)\n?", re.M)  # of a docstring
 OPERATIONS = "workbench"  # where functions are listed together with their variants
 
 
@@ -143,9 +143,6 @@ def declared(of: Any) -> Any:
 
 def signature(full: str, of: Any, own: bool = False) -> str:
     """How it is called, with what each argument may be; nothing of what cannot be called."""
-    op = declared(of)
-    if op is not None and not own:
-        return operation_signature(full, op)
     if inspect.isclass(of):
         made = next((vars(each)["__init__"] for each in of.__mro__ if "__init__" in vars(each)), None)
         if not inspect.isfunction(made) or issubclass(of, BaseException):
@@ -191,18 +188,6 @@ def writes(full: str) -> bool:
     return full.endswith("_") and full.rpartition(".")[0] in (OPERATIONS, f"{OPERATIONS}.Tensor")
 
 
-def operation_signature(full: str, op: Any) -> str:
-    inside = op.signature[op.signature.index("(") + 1 : -1].partition(";")[0]
-    number = " | float" if op.promotes and op.kind != "tensors" else ""
-    words = []
-    for place, each in enumerate(inside.split(", ")):
-        kind, _, name = each.rpartition(" ")
-        name = "input" if name == "self" and not place else name
-        words.append(f"{name}: Tensor{number if place else ''}" if kind else name)
-    out = ["*", "out: Tensor | None = None"] if op.out and not full.endswith("_") else []
-    return f"({', '.join(words + out)}) -> Tensor"
-
-
 NUMBERS = {
     "e": "Euler's number, 2.71828....",
     "pi": "The ratio of a circle's circumference to its diameter, 3.14159....",
@@ -233,33 +218,9 @@ def constant(name: str, of: Any) -> str:
     )
 
 
-SHAPES = {
-    "pointwise": "The operands are converted to a common dtype, and their shapes are broadcast.",
-    "tensors": "Both are tensors; they are converted to a common dtype, and their shapes are broadcast.",
-    "float": "The operands' shapes are broadcast; integers become floating point.",
-}
-SHAPES_OF_ONE = {
-    "pointwise": "The result has the shape of the input.",
-    "float": "The result has the shape of the input; integers become floating point.",
-}
-
-
-def facts(meaning: str, op: Any) -> list[str]:
-    """What an operation's declaration says: its meaning, the shape of its result, its derivatives."""
-    shapes = SHAPES_OF_ONE if len(op.tensors) == 1 else SHAPES
-    node = f"Its node is `{op.node_name}`." if op.formulas else "It has no derivative."
-    lines = [meaning, shapes.get(op.kind, ""), node]
-    told = {of.replace("self", "input"): text for of, text in op.formulas.items() if isinstance(text, str)}
-    derivatives = [f"- Gradient of `{of}`: `{re.sub(r'self', 'input', text)}`" for of, text in told.items()]
-    return [" ".join(filter(None, lines)), "", *derivatives, ""]
-
-
 def docstring(full: str, of: Any) -> list[str]:
     """The docstring as Markdown, in which what is indented is a program as it stands."""
-    op = declared(of)
     text = (inspect.getdoc(of) if of is not None else "") or ""
-    if op is not None:
-        return facts(text.partition("\n")[0], op)
     # Two stars are no emphasis; in a piece of code, or a program, they are themselves.
     text = re.sub(r"(`[^`]*`|^    .*$)|\*\*", lambda found: found[1] or r"\*\*", text, flags=re.M)
     text = SECTION.sub(listed, re.sub(r"::$", ":", text, flags=re.M))
@@ -269,6 +230,8 @@ def docstring(full: str, of: Any) -> list[str]:
 def listed(section: re.Match[str]) -> str:
     """Return a section of a docstring as an item of a list; arguments and errors are items of their own below it."""
     name, body = section[1], inspect.cleandoc(section[2])
+    if name.startswith("Example"):
+        return f"```pycon\n{body}\n```\n"
     if name == "Returns":
         return f"- **Returns:** {' '.join(body.split())}\n"
     body = re.sub(r"^(?! )([^:\n]*): ", r"- `\1`: ", body, flags=re.M)

@@ -10,7 +10,10 @@ from ...errors import kind_of
 
 
 class memory_format:
-    """An order of elements in memory: contiguous_format, channels_last, channels_last_3d, or preserve_format."""
+    """An order of elements in memory.
+
+    There are contiguous_format, channels_last, channels_last_3d and preserve_format.
+    """
 
     __slots__ = ("name", "order")
 

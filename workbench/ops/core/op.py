@@ -33,6 +33,7 @@ from ...autograd.tensor import Tensor
 from . import codegen
 from .checks import not_a_tensor
 from .codegen import op_function
+from .described import described, signature_of
 from .dispatch import dispatch, dispatch_operator, perform, run_odd
 from .overrides import overridden
 from .registry import (
@@ -85,7 +86,7 @@ class Op:
         if batch is not None:
             self.batch = batch
         self.slopes: dict[str, Any] = {}
-        self.doc = f"{meaning}\n\nThe operation {signature}; its node is {node_name}.".lstrip()
+        self.doc = described(self, meaning)
 
     def __getattr__(self, name: str) -> Any:
         facts = self.__dict__
@@ -208,7 +209,7 @@ def define(
     how a batch is run at once (vmap.py). `prepare` gets the arguments whenever they aren't float32 or float64, and
     refuses or converts them.
 
-    `meaning` is one sentence about the result, for `help` and the reference: a public name needs one.
+    `meaning` says what the result is, for `help` and the reference: a public name needs one.
 
     With `method`, the op is a function of the package and a method of tensors. The following imply that: with `out`,
     the function takes `out`; with `in_place`, a twin whose name ends in `_` writes in place (registry.py lists the
@@ -223,6 +224,8 @@ def define(
         function = op_function(op, dispatch, takes_out=True)
         function.op = op
     if method or out or in_place or also:
+        op.function.__signature__ = signature_of(op)  # type: ignore[attr-defined]  for help()
+        function.__signature__ = signature_of(op, bool(out))
         setattr(Tensor, op.name, op.function)
         declare_variants(op.name, function, in_place, also)
     return function
