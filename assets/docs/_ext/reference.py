@@ -66,7 +66,7 @@ GIVEN = (
     "workbench.tools.explore.Exploration",
 )
 BLOCK = re.compile(r"^```\{api\} ([\w.]+):?([\w. \n]*?)\n((?::members:[^\n]*\n)?)(.*?)^```$", re.M | re.S)
-SECTION = re.compile(r"^(Args|Returns|Raises|Examples?):\n((?:    .*(?:\n|\Z))+)\n?", re.M)  # of a docstring
+SECTION = re.compile(r"^(Args|Attributes|Returns|Raises|Examples?):\n((?:    .*(?:\n|\Z))+)\n?", re.M)  # of a docstring
 OPERATIONS = "workbench"  # where functions are listed together with their variants
 
 
