@@ -222,9 +222,9 @@ def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """Return ELU with scales that preserve mean 0 and variance 1 through many layers.
+    """Return `scale * elu(x, alpha)` for each element x (Klambauer et al., 2017).
 
-    See Klambauer et al. (2017).
+    The two constants preserve mean 0 and variance 1 through many layers.
     """
     alpha, scale = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
     return (

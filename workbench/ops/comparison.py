@@ -503,7 +503,7 @@ def equal(self: Tensor, other: Tensor) -> bool:
 def isclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """Return True for each pair of elements that are nearly equal.
 
-    They are if `abs(input - other) <= atol + rtol * abs(other)`. The result is a bool tensor.
+    Two elements are nearly equal if `abs(input - other) <= atol + rtol * abs(other)`.
 
     Args:
         rtol: The relative tolerance.

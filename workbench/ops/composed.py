@@ -181,7 +181,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 def kron(self: Tensor, other: Tensor) -> Tensor:
     """Return the Kronecker product: each element of the input times the whole of `other`.
 
-    A size of the result is the product of both sizes.
+    Each size of the result is the product of the two sizes.
     """
     check_tensor("kron", "other", 1, other)
     ndim = builtins.max(self._array.ndim, other._array.ndim)
@@ -201,8 +201,8 @@ def diff(
 
     Args:
         n: How often differences are taken.
-        prepend: Elements to put in front of the tensor first.
-        append: Elements to put behind the tensor first.
+        prepend: A tensor to put in front of the input before differences are taken.
+        append: A tensor to put behind the input before differences are taken.
     """
     if not self._array.ndim:
         raise RuntimeError("diff expects input to be at least one-dimensional")
@@ -275,10 +275,10 @@ def _widths(y: Tensor, x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
 
 @operation(method=False)
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0) -> Tensor:
-    """Return the distance of each row of `x1` from each row of `x2`.
+    """Return the distances between the rows of `x1` and the rows of `x2`.
 
-    Rows of (..., n, d) and (..., m, d) give distances (..., n, m). The gradient of two equal rows
-    is 0.
+    Rows of (..., n, d) and (..., m, d) give distances (..., n, m). Where two rows are equal, their
+    gradient is 0.
 
     Args:
         p: The p of the norm that measures the distance.

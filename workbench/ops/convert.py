@@ -230,7 +230,7 @@ def is_pinned(self: Tensor, device: Any = None) -> bool:
 
 @method()
 def stride(self: Tensor, dim: int | None = None) -> tuple[int, ...] | int:
-    """Return the distance in memory, in elements, of one step along each dimension, or along `dim`."""
+    """Return how many elements of memory lie between neighbors along each dimension, or along `dim`."""
     a = self._array if self._array.size else np.broadcast_to(0, [max(n, 1) for n in self._array.shape]).copy()
     steps = tuple([s // a.itemsize for s in steps_of(a)])
     return steps if dim is None else steps[dim_index(dim, a.ndim)]
@@ -238,7 +238,11 @@ def stride(self: Tensor, dim: int | None = None) -> tuple[int, ...] | int:
 
 @method()
 def is_contiguous(self: Tensor, *, memory_format: Any = None) -> bool:
-    """Return True if the elements are in order in memory, or in that of `memory_format`."""
+    """Return True if the elements are in order in memory.
+
+    Args:
+        memory_format: Test for another order, such as `channels_last`.
+    """
     if memory_format is None or memory_format in (formats.contiguous_format, formats.preserve_format):
         return self._array.flags.c_contiguous
     formats.check_format("is_contiguous", memory_format)
@@ -425,10 +429,10 @@ def _new_tensor(self: Tensor, data: Any, *, dtype: Dtype | None = None, requires
 @method("new")
 @placed
 def new(self: Tensor, *given: Any, size: Any = None, data: Any = None, other: Tensor | None = None) -> Tensor:
-    """Return a tensor in this one's dtype: uninitialized if a shape is given, else with a sequence's numbers.
+    """Return a tensor in the dtype of this one, for old programs.
 
-    Given a tensor of the same dtype, return a view of it. PyTorch keeps `new` for old programs
-    (torch.Tensor.new).
+    A shape gives a tensor with uninitialized elements, a sequence of numbers a tensor with these
+    numbers, and a tensor of the same dtype a view of it.
     """
     source = _one_source(given, data, other)
     if isinstance(source, Tensor) and source.dtype is not self.dtype:
@@ -529,7 +533,9 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 @method()
 def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
-    """Use the memory of `source` from now on, or none: a write that isn't recorded, but counts as one.
+    """Let the tensor use the memory of `source` from now on, or no memory if `source` is None.
+
+    It counts as a write into the tensor, but isn't recorded.
 
     Raises:
         RuntimeError: if the write would have to be recorded, because it has no derivative, or if
@@ -557,9 +563,10 @@ def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
 
 @method()
 def resize_(self: Tensor, *given: Any, size: Any = None, memory_format: Any = None) -> Tensor:
-    """Change the shape in place: use the same memory if it has enough elements, else new memory. It counts as a write.
+    """Change the shape of the tensor in place, whatever its number of elements.
 
-    New elements are uninitialized.
+    The tensor uses the same memory if that has enough elements, and new memory otherwise. New
+    elements are uninitialized. It counts as a write into the tensor.
 
     Raises:
         RuntimeError: if the tensor requires grad.

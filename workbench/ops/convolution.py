@@ -358,7 +358,7 @@ def conv_transpose1d(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Tensor:
-    """Lengthen sequences: place a copy of the kernels, times the element, at each element; add up.
+    """Lengthen sequences: for each element, add a kernel times the element to the result.
 
     It computes what the backward pass of `conv1d` does to a gradient. The arguments are those of
     `conv_transpose2d`, with one number for each size: `input` is (n, channels, length), and
@@ -382,7 +382,7 @@ def conv_transpose2d(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Tensor:
-    """Enlarge images: place a copy of the kernels, times the element, at each element, and add up.
+    """Enlarge images: for each element, add a kernel times the element to the result.
 
     It computes what the backward pass of `conv2d` does to a gradient. Arguments that are a size can
     be a pair (height, width) or one number for both.
@@ -420,7 +420,7 @@ def conv_transpose3d(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Tensor:
-    """Enlarge volumes: place a copy of the kernels, times the element, at each element; add up.
+    """Enlarge volumes: for each element, add a kernel times the element to the result.
 
     The arguments are those of `conv_transpose2d`, with one more dimension: `input` is (n, channels,
     depth, height, width), `weight` is (channels, out channels / groups, depth, height, width), and

@@ -49,16 +49,21 @@ def filled_with_ones(shape: tuple[int, ...], kind: np.dtype) -> np.ndarray:
 
 @placed
 def tensor(data: Any, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """Return a leaf with a copy of `data`.
+    """Return a new tensor with a copy of `data`.
 
     Args:
         data: A number, nested lists of numbers, an array or a tensor.
-        dtype: The dtype; by default, an array's own, and for Python numbers bool, int64 or the
-            default floating point.
+        dtype: The dtype of the result. By default, it is that of an array, and for Python numbers
+            bool, int64 or the default floating point.
+        requires_grad: Whether `backward()` computes a gradient for the tensor.
 
     Raises:
         ValueError: if nested lists differ in length.
         RuntimeError: if `requires_grad` is True and the dtype isn't floating point.
+
+    Example:
+        >>> torch.tensor([[1, 2], [3, 4]]).dtype, torch.tensor(1.0).dtype
+        (torch.int64, torch.float32)
     """
     if isinstance(data, Tensor):
         warn(
@@ -147,7 +152,7 @@ def _kind_of(element: Any) -> Dtype:
 
 @placed(out=True)
 def full(size: Any, fill_value: float, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """Return a leaf of shape `size` in which every element equals `fill_value`.
+    """Return a new tensor of shape `size` in which every element equals `fill_value`.
 
     If `dtype` is omitted, the dtype is that of the number: bool, int64 or the default floating
     point.
@@ -162,20 +167,18 @@ def full(size: Any, fill_value: float, *, dtype: Dtype | None = None, requires_g
 
 @placed(out=True)
 def zeros(*given: Any, size: Any = None, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """Return a leaf in which every element is 0.
+    """Return a new tensor in which every element is 0.
 
-    The shape is given as several ints, as one tuple, or as `size`. The dtype is float32 by default;
-    see `set_default_dtype`.
+    The shape is given as several ints, as one tuple, or as `size`. The dtype is float32 by default.
     """
     return leaf(np.zeros(size_of("zeros", given, size), kind_for("zeros", dtype)), requires_grad)
 
 
 @placed(out=True)
 def ones(*given: Any, size: Any = None, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """Return a leaf in which every element is 1.
+    """Return a new tensor in which every element is 1.
 
-    The shape is given as several ints, as one tuple, or as `size`. The dtype is float32 by default;
-    see `set_default_dtype`.
+    The shape is given as several ints, as one tuple, or as `size`. The dtype is float32 by default.
     """
     return leaf(filled_with_ones(size_of("ones", given, size), kind_for("ones", dtype)), requires_grad)
 
@@ -202,7 +205,7 @@ def like(
 def zeros_like(
     input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False, memory_format: Any = None
 ) -> Tensor:
-    """Return zeros with the shape and dtype of `input`."""
+    """Return a tensor of zeros with the shape and dtype of `input`."""
     return like("zeros_like", np.zeros, input, dtype, requires_grad, memory_format)
 
 
@@ -215,7 +218,7 @@ in_formulas(  # np.zeros_like takes ten times as long
 def ones_like(
     input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False, memory_format: Any = None
 ) -> Tensor:
-    """Return ones with the shape and dtype of `input`."""
+    """Return a tensor of ones with the shape and dtype of `input`."""
     return like("ones_like", filled_with_ones, input, dtype, requires_grad, memory_format)
 
 
@@ -227,7 +230,7 @@ def empty(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Return a leaf whose elements are whatever the memory contained: write before you read.
+    """Return a new tensor whose elements are whatever the memory contained: write before you read.
 
     The shape is given as several ints, as one tuple, or as `size`.
     """

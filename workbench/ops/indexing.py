@@ -414,14 +414,15 @@ def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) 
 def scatter(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: float | None = None) -> Tensor:
     """Return a copy with elements of `src` written to the places that `index` names along `dim`.
 
-    It is the opposite of `gather`. For a matrix and `dim=0`, `src[i, j]` is written to
+    `scatter` is the opposite of `gather`. For a matrix and `dim=0`, `src[i, j]` is written to
     `out[index[i, j], j]`. If several elements go to the same place, only one of them is written,
     but all of them receive the gradient of that place, as in PyTorch. The elements that were
     overwritten receive a gradient of 0.
 
     Args:
         index: int64, with as many dimensions as the tensor.
-        src: A tensor at least as large as `index`, or a number.
+        src: A tensor at least as large as `index`, or a number. A number may also be passed as
+            `value`.
 
     Example:
         >>> torch.zeros(2, 3).scatter(1, torch.tensor([[2], [0]]), torch.tensor([[5.0], [6.0]]))

@@ -417,7 +417,7 @@ _copy = define(
 
 @method()
 def floor_divide_(self: Tensor, other: float | Tensor) -> Tensor:
-    """Write each quotient, rounded down."""
+    """Write `input / other`, rounded down, into the tensor itself."""
     return write(self, "floor_divide_", math.floor_divide_in_place, other)
 
 

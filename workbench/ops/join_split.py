@@ -157,7 +157,7 @@ _diag_embed = define(
 def narrow(self: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """Return a view of `length` elements along `dim`, starting at index `start`.
 
-    It is the same as `t[start:start + length]` for `dim=0`.
+    For `dim=0`, it is the same as `t[start:start + length]`.
     """
     if not self._array.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
@@ -178,7 +178,7 @@ def narrow(self: Tensor, dim: int, start: Any, length: int) -> Tensor:
 def select(self: Tensor, dim: int, index: int) -> Tensor:
     """Return a view of the slice at `index` along `dim`; the result lacks this dimension.
 
-    It is the same as `t[index]` for `dim=0`.
+    For `dim=0`, it is the same as `t[index]`.
     """
     if not self._array.ndim:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
@@ -272,8 +272,7 @@ def trace(self: Tensor) -> Tensor:
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Split the tensor along `dim` into consecutive pieces, and return views of them.
 
-    The gradient of a piece goes to the elements of that piece; the other elements receive 0 from
-    it.
+    Each piece passes its gradient to the elements of the tensor that it contains.
 
     Args:
         split_size_or_sections: An int: the size of each piece. The last piece is smaller if the
@@ -344,7 +343,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Return views of all slices along `dim`, as a tuple; the slices lack this dimension.
 
-    It is what `for slice in t` iterates over for `dim=0`.
+    Iterating over a tensor, as in `for row in t`, gives the slices for `dim=0`.
     """
     dim = dim_index(dim, input._array.ndim)
     if not input._array.ndim:

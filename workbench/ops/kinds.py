@@ -90,13 +90,16 @@ def promote_types(type1: Dtype, type2: Dtype) -> Dtype:
 def can_cast(from_: Dtype, to: Dtype) -> bool:
     """Return True if results of dtype `from_` may be written into a tensor of dtype `to`.
 
-    Floating-point numbers may not be written into integers, and numbers may not into bool.
+    Floating-point numbers may not be written into integers, and only bool may be written into bool.
     """
     return _kind("can_cast", "from_", 0, from_).rank <= _kind("can_cast", "to", 1, to).rank
 
 
 def result_type(tensor1: Tensor | float, tensor2: Tensor | float) -> Dtype:
-    """Return the dtype of a result with these operands; a Python number's kind counts, not its size."""
+    """Return the dtype of the result of an operation on two tensors or numbers.
+
+    For a Python number, only its kind counts: bool, int or float.
+    """
     operands = []
     for given in (tensor1, tensor2):
         if isinstance(given, Tensor):

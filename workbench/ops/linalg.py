@@ -91,15 +91,19 @@ def inv(A: Tensor) -> Tensor:
 
 @operation()
 def inverse(self: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return the inverse of each square matrix (..., n, n); LinAlgError if one is singular."""
+    """Return the inverse of each square matrix (..., n, n).
+
+    Raises:
+        LinAlgError: if a matrix is singular.
+    """
     return inv(self, out=out)
 
 
 @_takes_out
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
-    """Return X with A X = B, for square A (..., n, n) and B (..., n, k), or vectors (..., n).
+    """Return the solution X of A X = B, for square matrices A (..., n, n) and B (..., n, k).
 
-    Batches broadcast.
+    B may also be a vector (..., n). Batch dimensions are broadcast.
 
     Args:
         left: If False, solve X A = B instead.
@@ -133,14 +137,14 @@ def _check_fit(name: str, a: tuple[int, ...], b: tuple[int, ...], left: bool) ->
 
 @_takes_out
 def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
-    """Return X with A X = B, for triangular A (..., n, n) and B (..., n, k).
+    """Return the solution X of A X = B, for triangular A (..., n, n) and B (..., n, k).
 
     Only one triangle of A is read. A zero on the diagonal gives inf or nan.
 
     Args:
         upper: Read the upper triangle, not the lower one.
         left: If False, solve X A = B instead.
-        unitriangular: Take the diagonal as ones.
+        unitriangular: Treat the diagonal as ones.
     """
     check_tensor("linalg_solve_triangular", "A", 0, A)
     check_tensor("linalg_solve_triangular", "B", 1, B)
@@ -168,7 +172,11 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
 
 @operation()
 def cholesky_inverse(self: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Return the inverse of L L^T from L (..., n, n), or of U^T U if `upper`."""
+    """Return the inverse of the matrices whose Cholesky factors are the input (..., n, n).
+
+    The factor is the lower triangle L of A = L L^T, or the upper triangle U of A = U^T U if `upper`
+    is True. The result is the inverse of A.
+    """
     if out is not None:
         return into("cholesky_inverse", out, cholesky_inverse, self, upper)
     _not_half(
@@ -179,7 +187,11 @@ def cholesky_inverse(self: Tensor, upper: bool = False, *, out: Tensor | None = 
 
 @operation()
 def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Return X with A X = B, for B (..., n, k) and the Cholesky factor `input2` of A."""
+    """Return the solution X of A X = B, for B = the input (..., n, k).
+
+    Args:
+        input2: The Cholesky factor of A: the lower triangle, or the upper one if `upper` is True.
+    """
     if out is not None:
         return into("cholesky_solve", out, cholesky_solve, self, input2, upper)
     check_tensor("cholesky_solve", "input2", 1, input2)
@@ -230,7 +242,10 @@ _Lstsq = results_of("linalg_lstsq", "solution", "residuals", "rank", "singular_v
 
 @_takes_outs
 def slogdet(A: Tensor) -> Any:
-    """Return (sign, logabsdet): the sign and the logarithm of the determinant's size."""
+    """Return (sign, logabsdet) of the determinant of each square matrix.
+
+    `logabsdet` is the logarithm of the determinant's absolute value.
+    """
     if _matrices("linalg.slogdet", A)._array.dtype.itemsize < 4:
         raise RuntimeError(f"linalg.slogdet: Low precision dtypes not supported. Got {A.dtype.word}")
     return _Slogdet(*matrices.linalg_slogdet(A))
@@ -238,7 +253,9 @@ def slogdet(A: Tensor) -> Any:
 
 @_takes_outs
 def qr(A: Tensor, mode: str = "reduced") -> Any:
-    """Return (Q, R): orthonormal columns and an upper triangle whose product is A (..., m, n).
+    """Return (Q, R), the QR decomposition of matrices A (..., m, n).
+
+    A is `Q R`. The columns of Q are orthonormal, and R is an upper triangle.
 
     Args:
         mode: "reduced", "complete" (Q is square), or "r" (only R). There is no gradient with "r",
@@ -255,13 +272,14 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
 
 @_takes_outs
 def eigh(A: Tensor, UPLO: str = "L") -> Any:
-    """Return (eigenvalues, eigenvectors) of symmetric matrices (..., n, n), in ascending order.
+    """Return (eigenvalues, eigenvectors) of symmetric matrices (..., n, n).
 
-    The eigenvectors' gradient is infinite if two eigenvalues are equal, and unreliable if they are
-    close.
+    The eigenvalues are in ascending order. Column i of the eigenvectors belongs to eigenvalue i.
+    The gradient of the eigenvectors is infinite if two eigenvalues are equal, and unreliable if
+    they are close.
 
     Args:
-        UPLO: The triangle that is read: "L" for the lower one or "U".
+        UPLO: The triangle that is read: "L" for the lower one or "U" for the upper one.
     """
     _not_half("linalg_eigh_cpu", _matrices("linalg.eigh", A, float_sentence="linalg_eigh_cpu"))
     if not isinstance(UPLO, str) or UPLO.upper() not in ("L", "U"):
@@ -386,9 +404,9 @@ def matrix_power(self: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """Return (solution, residuals, rank, singular_values) of a least-squares problem.
 
-    The solution X minimizes the norm of A X - B, with shapes (..., m, n) and (..., m, k); of
-    several minima it is the smallest. There are residuals if m > n, A has full rank, and the driver
-    isn't "gelsy", the default.
+    The solution X minimizes the norm of A X - B, for A (..., m, n) and B (..., m, k). If several X
+    do, it is the one with the smallest norm. The residuals are empty with the default driver
+    "gelsy", and also if m <= n or A doesn't have full rank.
     """
     check_tensor("linalg_lstsq", "input", 0, A)
     check_tensor("linalg_lstsq", "b", 1, B)
@@ -434,7 +452,10 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
 def vector_norm(
     x: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
 ) -> Tensor:
-    """Return the `ord`-norm of all elements taken as one vector, or over `dim`."""
+    """Return the `ord`-norm of all elements, or the norms over the dimensions in `dim`.
+
+    It is `(abs(x) ** ord).sum() ** (1 / ord)`; inf gives the largest absolute value.
+    """
     check_tensor("linalg_vector_norm", "x", 0, x)
     return norm(x, number_of("linalg_vector_norm", "ord", 1, ord), dim, keepdim, dtype)
 
@@ -446,9 +467,9 @@ def matrix_norm(
     """Return the norm of each matrix (..., m, n).
 
     Args:
-        ord: "fro" (the root of the sum of squares), "nuc" (the sum of singular values), inf or -inf
-            (the maximum or minimum row sum of absolute values), 1 or -1 (column sum), 2 or -2
-            (singular value).
+        ord: "fro" is the root of the sum of squares, and "nuc" the sum of the singular values. inf
+            and -inf are the largest and smallest row sum of absolute values, 1 and -1 the largest
+            and smallest column sum, 2 and -2 the largest and smallest singular value.
     """
     check_tensor("linalg_matrix_norm", "input", 0, A)
     if A._array.dtype.kind != "f":
@@ -484,9 +505,14 @@ def matrix_norm(
 def linalg_norm(
     A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
 ) -> Tensor:
-    """Return a vector's or a matrix's norm, as `dim` or the number of dimensions says.
+    """Return the norm of vectors or of matrices.
 
-    Without `ord`, it is the 2-norm of all elements.
+    If `dim` is one dimension, vectors along this dimension are measured; if it is a pair, matrices.
+    Without `dim`, a tensor with one dimension is a vector, and a tensor with two is a matrix.
+    Without `dim` and `ord`, the result is the 2-norm of all elements.
+
+    Args:
+        ord: The kind of norm, as in `vector_norm` or `matrix_norm`.
     """
     check_tensor("linalg_norm", "input", 0, A)
     count = None if dim is None else len(dim) if isinstance(dim, (tuple, list)) else 1
@@ -506,7 +532,13 @@ linalg_norm.__name__ = linalg_norm.__qualname__ = "norm"
 
 @_takes_out
 def cond(A: Tensor, p: Any = None) -> Tensor:
-    """Return each matrix's condition number: how much solving a system magnifies errors."""
+    """Return the condition number of each matrix (..., m, n).
+
+    It is how many times larger a relative error can become when you solve A X = B.
+
+    Args:
+        p: The norm by which errors are measured, as `ord` in `matrix_norm`. None means 2.
+    """
     check_tensor("linalg_cond", "input", 0, A)
     if A._array.ndim < 2:
         raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
@@ -573,7 +605,7 @@ def _in_best_order(tensors: list[Tensor]) -> Tensor:
 
 @_takes_out
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
-    """Return the sum over `dim` of products of elements; other dimensions broadcast."""
+    """Return the dot products of vectors along `dim`; the other dimensions are broadcast."""
     check_tensor("linalg_vecdot", "x", 0, x)
     check_tensor("linalg_vecdot", "y", 1, y)
     if x._array.ndim == y._array.ndim == 1:
@@ -700,7 +732,7 @@ def _old_cholesky(self: Tensor, upper: bool = False, *, out: Tensor | None = Non
 
 
 _legacy("det", _old_det, "Return the determinant of each square matrix (..., n, n).")
-_legacy("slogdet", _old_slogdet, "Return (sign, logabsdet): the sign and the logarithm of the determinant's size.")
-_legacy("svd", _old_svd, "Return (U, S, V): matrices (..., m, n) are U diag(S) V^T, with S in descending order.")
-_legacy("qr", _old_qr, "Return (Q, R): orthonormal columns and an upper triangle; use linalg.qr.")
-_legacy("cholesky", _old_cholesky, "Return the lower triangle L with L L^T = A; use linalg.cholesky.")
+_legacy("slogdet", _old_slogdet, "Return (sign, logabsdet) of each determinant; see `linalg.slogdet`.")
+_legacy("svd", _old_svd, "Return (U, S, V) with `A = U diag(S) V^T` for matrices (..., m, n); use `linalg.svd`.")
+_legacy("qr", _old_qr, "Return (Q, R), the QR decomposition of matrices (..., m, n); use `linalg.qr`.")
+_legacy("cholesky", _old_cholesky, "Return the Cholesky factor of matrices (..., n, n); use `linalg.cholesky`.")

@@ -655,7 +655,7 @@ def cross_entropy(
         size_average, reduce: Deprecated; use `reduction`.
         ignore_index: A class number. Samples with this target contribute neither to the loss nor to
             the number of samples.
-        reduction: "mean", "sum", or "none" for a loss per sample.
+        reduction: "mean" averages over the samples, "sum" adds them, "none" returns each loss.
         label_smoothing: A number s from 0 to 1. The target becomes a mixture: 1 - s times the given
             target, plus s times equal probabilities for all classes.
 

@@ -216,7 +216,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 @tensors_only()
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """Return the same shape, with elements that aren't above `threshold` replaced by `value`."""
+    """Return each element above `threshold`, and `value` elsewhere, in the shape of the input."""
     if inplace:
         return write(input, "threshold_", threshold_, threshold, value)
     return threshold_op(input, threshold, value)

@@ -101,7 +101,8 @@ def max_pool2d(
 ) -> Any:
     """Return the maximum of each window of images (n, channels, height, width), or of one image.
 
-    Only the maximum of a window receives its gradient; of equal elements, it's the first one.
+    The gradient of a window goes only to its maximum. If several elements are equal, it goes to the
+    first one.
 
     Args:
         kernel_size: The size of a window: a number, or a pair (height, width).

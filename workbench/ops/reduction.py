@@ -234,13 +234,15 @@ FOUND = {
 }
 EXTREMUM = """Return the {0}imum: of all elements, along one dimension, or of each pair of elements.
 
-`{0}(t)` returns the {0}imum of all elements. Elements equal to it share its gradient evenly.
+`{0}(t)` returns the {0}imum of all elements. If several elements equal the {0}imum, they share
+the gradient evenly.
 
-`{0}(t, dim)` returns a pair (values, indices): the {0}ima along `dim`, and where they are. The
-gradient goes only to the elements at the returned indices. Of equal elements, it's the first.
+`{0}(t, dim)` returns a pair (values, indices): the {0}ima along `dim`, and where they are. Only
+the elements at the returned indices receive a gradient. If several elements equal the {0}imum,
+the first one is chosen.
 
 `{0}(t, other)` compares two tensors element by element, like `{0}imum`. The element that was
-chosen receives the gradient; two equal elements receive half of it each.
+chosen receives the gradient. Two equal elements receive half of the gradient each.
 
 If one of the elements is nan, the result is nan.
 

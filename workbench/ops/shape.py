@@ -34,7 +34,7 @@ clone = define(
     "CloneBackward0",
     "clone(Tensor self, memory_format=None)",
     lambda a, memory_format=None: copied(a) if memory_format is None else cloned(a, memory_format),
-    meaning="Return a copy of the tensor with its shape and its own memory. Gradients flow through it.",
+    meaning="Return a copy of the tensor: the same shape and elements, its own memory.",
     batch="pointwise",
     self="grad",
     samples="r(3), None",
@@ -261,6 +261,9 @@ def check_t(self: Tensor, name: str) -> None:
 def permute(self: Tensor, *given: Any, dims: Any = None) -> Tensor:
     """Return a view of the tensor with its dimensions in another order.
 
+    The order is given as ints or as one tuple: with `permute(2, 0, 1)`, dimension 2 becomes the
+    first.
+
     Example:
         >>> torch.zeros(2, 3, 4).permute(2, 0, 1).shape
         torch.Size([4, 2, 3])
@@ -453,7 +456,7 @@ def unflatten(self: Tensor, dim: int, sizes: Any) -> Tensor:
 
 @operation()
 def ravel(self: Tensor) -> Tensor:
-    """Return all elements as a vector: a view if they are in order in memory, else a copy."""
+    """Return all elements as a vector: a view if they are in order in memory, otherwise a copy."""
     return view(self.contiguous(), -1)
 
 
@@ -466,7 +469,7 @@ def broadcast_to(self: Tensor, size: Any) -> Tensor:
 @method()
 @tensors_only()
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
-    """Return a view in which dimensions of size 1 are repeated to the shape of `other`."""
+    """Return a view in which dimensions of size 1 are repeated to the shape of `other`; see `expand`."""
     return expand(self, other._array.shape)
 
 

@@ -25,7 +25,7 @@ def described(op: Any, meaning: str) -> str:
     if not lines:
         said += ["The result never requires grad."]
     elif "_backward(" in lines:  # what that is, readers of the meaning know
-        said += [f"Its node is {op.node_name}."]
+        said += [f"In the backward pass, {op.node_name} computes the gradient."]
     else:
         said += [f"In the backward pass, {op.node_name} computes from the gradient `grad` of the result::"]
         said += [re.sub(r"\bself\b(?!.* = )", "input", lines[1:])]

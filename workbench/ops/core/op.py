@@ -223,9 +223,10 @@ def define(
     if out:
         function = op_function(op, dispatch, takes_out=True)
         function.op = op
-    if method or out or in_place or also:
+    if meaning:
         op.function.__signature__ = signature_of(op)  # type: ignore[attr-defined]  for help()
         function.__signature__ = signature_of(op, bool(out))
+    if method or out or in_place or also:
         setattr(Tensor, op.name, op.function)
         declare_variants(op.name, function, in_place, also)
     return function
