@@ -130,8 +130,8 @@ def clear_autocast_cache() -> None:
 class autocast:
     """A region in which PyTorch chooses dtypes for a device; a context manager and decorator.
 
-    On "cuda" it warns that there is no such device and does nothing, as PyTorch does. On "cpu" it does nothing with
-    `enabled=False`, and is refused otherwise. PyTorch: torch.amp.autocast.
+    On "cuda", autocast warns that there is no such device and does nothing, as PyTorch does without a GPU. On "cpu",
+    it requires `enabled=False`, and does nothing. PyTorch: torch.amp.autocast.
     """
 
     def __init__(
@@ -223,10 +223,10 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Ca
 
 
 class GradScaler:
-    """Scale a loss so that small float16 gradients don't become zero; off if there is no such device.
+    """Scale a loss, in PyTorch, so that small float16 gradients don't become zero. Here a GradScaler is always off.
 
-    On "cuda" it warns that it is off, and then has no effect: `scale(loss)` returns the loss, and `step(optimizer)` is
-    the step of the optimizer. On "cpu" it is refused unless `enabled=False`. PyTorch: torch.amp.GradScaler.
+    On "cuda", it warns that it is off, as PyTorch does without a GPU. On "cpu", it requires `enabled=False`. When off,
+    `scale(loss)` returns the loss, and `step(optimizer)` calls `optimizer.step()`. PyTorch: torch.amp.GradScaler.
     """
 
     def __init__(

@@ -37,9 +37,9 @@ def compile(
     options: dict[str, Any] | None = None,
     disable: bool = False,
 ) -> Any:
-    """Return the function or module itself, which PyTorch compiles; without one, return a decorator that does so.
+    """Return the function or module unchanged, for programs that let PyTorch compile it; also usable as a decorator.
 
-    PyTorch wraps a module in another one, whose parameters have longer names; here the names stay the same.
+    PyTorch wraps a module in another module, whose parameters have longer names. Here the names stay the same.
     PyTorch: torch.compile.
     """
     if mode is not None and options is not None:
@@ -55,7 +55,7 @@ def _as_it_is(model: Any) -> Any:
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """Return the function itself, which PyTorch doesn't compile; without one, return a decorator that does so."""
+    """Return the function unchanged, for programs that keep PyTorch from compiling it; also usable as a decorator."""
     return _as_it_is if fn is None else fn
 
 

@@ -56,7 +56,7 @@ class Trace(Timeline):
         | `"saved"`    | the tensors that each operation saves              | to see what needs memory          |
         | `"memory"`   | the memory held for backward, after each event     | to find the peak                  |
         | `"versions"` | each tensor's version number, line by line         | after an in-place error           |
-        | `"function"` | your Function line by line, with `ctx`             | with `record(lines=True)`         |
+        | `"function"` | your Function line by line, with `ctx`             | to debug it: `record(lines=True)` |
         | `"error"`    | the graph at the moment when `backward()` failed   | after an error                    |
         | `"health"`   | layers and parameters, with their norms per step   | for a training run                |
         | `"compare"`  | this trace next to another one                     | to see where two runs differ      |

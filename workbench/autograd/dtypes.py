@@ -8,7 +8,7 @@ import numpy as np
 
 
 class dtype:
-    """A number type, named and printed as PyTorch does."""
+    """The type of a tensor's elements, such as float32; it is named and printed as in PyTorch."""
 
     __slots__ = ("name", "np", "is_floating_point", "rank", "type_name", "word", "c_name")
 
@@ -27,7 +27,7 @@ class dtype:
 
     @property
     def is_signed(self) -> bool:
-        """True if its numbers can be negative."""
+        """True if the dtype has negative numbers."""
         return self.np.kind in "fi"
 
     @property
@@ -94,7 +94,7 @@ def get_default_dtype() -> dtype:
 
 
 def set_default_dtype(d: dtype) -> None:
-    """Let tensors made from Python floats have dtype `d`; TypeError unless it is floating point."""
+    """Make tensors from Python floats in dtype `d` from now on; TypeError unless `d` is floating point."""
     global _default
     if not isinstance(d, dtype) or not d.is_floating_point:
         raise TypeError("only floating-point types are supported as the default type")

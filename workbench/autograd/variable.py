@@ -32,7 +32,7 @@ class _VariableMeta(type):
 
 
 class Variable(metaclass=_VariableMeta):
-    """The old name of a tensor that requires grad."""
+    """The old name of Tensor: `Variable(data)` returns a tensor over the same memory, without history."""
 
     _execution_engine = _Engine()
 

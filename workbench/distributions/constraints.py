@@ -64,7 +64,7 @@ def interval(lower: object, upper: object) -> Constraint:
 
 
 def integer_interval(lower: int, upper: int) -> Constraint:
-    """Return the constraint of whole numbers from the lower to the upper bound, both included."""
+    """Return the constraint of integers from the lower to the upper bound, both included."""
     text = f"IntegerInterval(lower_bound={lower}, upper_bound={upper})"
     return Constraint(text, lambda value: (value % 1 == 0) & (lower <= value) & (value <= upper))
 

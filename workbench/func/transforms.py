@@ -525,8 +525,8 @@ def vmap(
 ) -> Callable[..., Any]:
     """Return a function that runs `func` for every sample of a batch at once.
 
-    If an output is the same for all samples, it is repeated along the dimension of `out_dims`; PyTorch 2.13 always
-    repeats it along the first dimension. PyTorch: torch.func.vmap.
+    An output that is the same for all samples is repeated along the dimension `out_dims`. PyTorch 2.13 repeats such
+    an output along the first dimension, whatever `out_dims` is. PyTorch: torch.func.vmap.
 
     Example:
         >>> rows = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -535,8 +535,8 @@ def vmap(
 
     Args:
         func: A function written for one sample.
-        in_dims: The batch dimension of each positional argument, or None for an argument that all samples share. It
-            may be a tree with the structure of the argument.
+        in_dims: The batch dimension of each positional argument, or None for an argument that all samples share.
+            For an argument that is a tree of tensors, a tree of dimensions.
         out_dims: The position of the batch dimension in each output.
         randomness: "error" refuses random numbers, "different" draws other numbers for each sample, and "same" uses
             the same numbers for all samples.

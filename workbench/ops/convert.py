@@ -306,11 +306,11 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 Tensor.nelement, Tensor.ndimension = Tensor.numel, Tensor.dim
 for _name, _property in (
     ("itemsize", property(element_size)),
-    ("nbytes", property(lambda self: self._array.nbytes, doc="The bytes of all its elements.")),
+    ("nbytes", property(lambda self: self._array.nbytes, doc="The number of bytes of all elements.")),
     ("device", property(lambda self: CPU, doc="Where the tensor's memory is.")),
     ("is_cpu", property(lambda self: True, doc="Always True: tensors are in the computer's own memory.")),
     ("is_cuda", property(lambda self: False, doc="Always False.")),
-    ("layout", property(lambda self: formats.strided, doc="Always strided: every element is kept.")),
+    ("layout", property(lambda self: formats.strided, doc="Always strided: every element is stored.")),
 ):
     setattr(Tensor, _name, _property)
 for _name in "sparse sparse_csr quantized mkldnn meta mps xpu ipu xla maia mtia vulkan nested".split():

@@ -29,9 +29,9 @@ def step(
     """Return a Stepper, which runs the backward pass of `loss` one node at a time.
 
     In a notebook, the Stepper shows the graph with buttons. In code, call its methods `step()`, `back()` and
-    `run()`. Running all steps has the same effects as `loss.backward()`, and raises the same errors. With `inputs`,
-    it has those of `autograd.grad`: no `.grad` changes, and the Stepper's `grads` has the gradients. If the loss
-    doesn't depend on an input, the error is raised only after the last node has run.
+    `run()`. Running all steps does the same as `loss.backward()`, and raises the same errors. With `inputs`,
+    running all steps does the same as `autograd.grad`: no `.grad` changes, and the Stepper's `grads` has the
+    gradients. If the loss doesn't depend on an input, the error is raised only after the last node has run.
 
     Example:
         >>> x = torch.tensor([1.0, 2.0], requires_grad=True)

@@ -39,7 +39,7 @@ def _pairs(name: str, given: Any) -> Iterator[tuple[Any, Any]]:
 
 
 class ModuleDict(Module):
-    """A dict of modules, whose parameters belong to the model; your `forward` calls them."""
+    """A dict of modules that belong to the model. The model's `forward` calls the modules itself."""
 
     def __init__(self, modules: Any = None) -> None:
         super().__init__()
@@ -95,7 +95,7 @@ class ModuleDict(Module):
 
 
 class ParameterList(Module):
-    """A list of parameters of the model; tensors that you add become parameters."""
+    """A list of parameters that belong to the model. Tensors that you add become parameters."""
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -149,7 +149,7 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A dict of parameters of the model; tensors that you add become parameters."""
+    """A dict of parameters that belong to the model. Tensors that you add become parameters."""
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()

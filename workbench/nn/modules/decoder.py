@@ -215,5 +215,5 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Dtype | None = None) -> Tensor:
-        """Return a mask (sz, sz) by which no element attends to a later one: -inf above the diagonal, 0 elsewhere."""
+        """Return a mask (sz, sz) that hides later elements from each element: -inf above the diagonal, 0 elsewhere."""
         return full((sz, sz), float("-inf"), dtype=dtype).triu(1)

@@ -113,7 +113,7 @@ class TripletMarginLoss(_Loss):
 
 
 class PoissonNLLLoss(_Loss):
-    """Compute minus the log-probability of counts in a Poisson distribution, up to terms without the input.
+    """Compute minus the log-probability of counts in a Poisson distribution, without its constant terms.
 
     The input is the logarithm of the mean: the loss is `exp(input) - target * input`. With `log_input=False` the input
     is the mean itself: `input - target * log(input + eps)`. PyTorch: torch.nn.PoissonNLLLoss.

@@ -394,7 +394,7 @@ class Sequential(_Row):
 
 
 class ModuleList(_Row):
-    """A list of modules, whose parameters belong to the model; your `forward` calls them."""
+    """A list of modules that belong to the model. The model's `forward` calls the modules itself."""
 
     def __init__(self, modules: Iterable[Any] | None = None) -> None:
         super().__init__()

@@ -195,7 +195,7 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Normalize each channel over the batches of all processes; for one process, it is BatchNorm for any input."""
+    """Normalize each channel over the batches of all processes; for one process, this is BatchNorm."""
 
     def __init__(
         self,

@@ -277,7 +277,7 @@ class GRU(_Single):
 
     PyTorch: torch.nn.GRU. Each time step computes, from the input element `x` and the old state `h`:
 
-        r = sigmoid(W_ir @ x + b_ir + W_hr @ h + b_hr)      # how much of the old state n reads
+        r = sigmoid(W_ir @ x + b_ir + W_hr @ h + b_hr)      # how much of the old state the candidate reads
         z = sigmoid(W_iz @ x + b_iz + W_hz @ h + b_hz)      # how much of the old state to keep
         n = tanh(W_in @ x + b_in + r * (W_hn @ h + b_hn))   # the candidate
         h = (1 - z) * n + z * h                             # the new state

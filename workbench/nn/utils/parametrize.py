@@ -35,7 +35,7 @@ _cache: dict[tuple[int, str], Any] = {}
 
 @contextmanager
 def cached() -> Iterator[None]:
-    """Inside, compute each parameter only when it is first read."""
+    """Inside the `with` block, compute each parameter only once: when it is first read."""
     global _open
     _open += 1
     try:

@@ -580,7 +580,7 @@ TYPES = (
 
 
 class device:
-    """Where a tensor's memory is: device("cpu")."""
+    """Where a tensor's memory is. The only device here is `device("cpu")`."""
 
     __slots__ = ("type", "index")
 

@@ -28,7 +28,7 @@ class memory_format:
 
 
 class layout:
-    """How a tensor is kept: strided is the one kind that there is."""
+    """How a tensor is stored. The only layout here is `strided`: every element is stored."""
 
     __slots__ = ("name",)
 
