@@ -102,8 +102,8 @@ exercise(
     misconceptions=[
         Misconception(
             "the local slope without the chain",
-            "that's the slope of the square with respect to what is squared. The path goes on, through the "
-            "product, until it is at w: along a path slopes multiply.",
+            "that's the slope of the square with respect to what is squared. The path goes on through the product to "
+            "w, and along a path slopes multiply.",
             lambda w, x, b: 2 * (w * x + b - 7),
         ),
         Misconception(
@@ -118,8 +118,8 @@ exercise(
         ),
         Misconception(
             "nudging",
-            "your number is near the slope, but it isn't the slope: a small step is left in it. The chain rule "
-            "needs no step.",
+            "your number is near the slope, but it isn't the slope, because it still depends on a small step. The "
+            "chain rule needs no step.",
             _nudged_slope,
         ),
         Misconception(

@@ -44,8 +44,8 @@ exercise(
         ),
         Misconception(
             "gradients overwrite instead of add",
-            "you kept what came along one arrow. Three arrows leave p, and the three gradients that they bring back "
-            "are added.",
+            "you kept the gradient of one arrow. Three arrows leave p, so three gradients come back to it, and they "
+            "add.",
             3,
         ),
         Misconception(

@@ -38,7 +38,7 @@ exercise(
     misconceptions=[
         Misconception(
             "gradients overwrite instead of add",
-            "backward doesn't replace what is in .grad. It adds to it, each time, until the program empties it.",
+            "backward doesn't replace what's in .grad. Each time, it adds to it, until your program empties it.",
             4,
         ),
         Misconception("gradients multiply", "each run brings its gradient once more, and it's added.", 64),

@@ -311,8 +311,8 @@ exercise(
     misconceptions=[
         Misconception(
             "all points at one time",
-            "the gradient is right, but more than two points were in graphs at one time, and the memory is too "
-            "small for that. A graph is freed by its own backward: when should that run?",
+            "the gradient is right, but more than two points were in graphs at one time, and the memory is too small "
+            "for that. Each backward frees its own graph: when should it run?",
             _whole_batch,
             (_sum_of_pieces, _whole_batch_thrice, _graphs_first, _graphs_kept),
         ),

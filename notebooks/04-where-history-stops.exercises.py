@@ -46,7 +46,7 @@ exercise(
         ),
         Misconception(
             "freezing does nothing",
-            "requires_grad_(False) says that no gradient is to be computed for this leaf.",
+            "requires_grad_(False) says that this leaf gets no gradient.",
             ["w1", "w2", "w3"],
         ),
         Misconception(
@@ -56,7 +56,7 @@ exercise(
         ),
         Misconception(
             "frozen is taken for learning",
-            "a frozen weight stays as it is, so no gradient is computed for it. What is asked of the others?",
+            "a frozen weight stays as it is, so no gradient is computed for it. What about the other weights?",
             ["w2"],
         ),
     ],

@@ -106,14 +106,14 @@ exercise(
     misconceptions=[
         Misconception(
             "retain_graph everywhere",
-            "the error is gone, and the weight is wrong: the graph is that of the first step, so each backward uses "
-            "the numbers of the first step. A step needs the loss of the weights as they are now.",
+            "the error is gone, but the weight is wrong: every backward goes through the graph of the first step, "
+            "and uses its numbers. Each step needs the loss of the present weights.",
             _train_retaining,
         ),
         Misconception(
             "retain_graph where nothing is walked twice",
-            "the weight is right, but what was saved is never freed. Each step has its own graph, and one "
-            "backward pass over it.",
+            "the weight is right, but the saved tensors are never freed. Each step has its own graph and needs only "
+            "one backward pass over it.",
             _train_retaining_each,
         ),
         Misconception(

@@ -12,19 +12,19 @@ def _letter(answer):
 
 exercise(
     "read-the-error",
-    "What does the sentence about a SigmoidBackward's saved tensor say? One letter.",
+    "What does the error message about a SigmoidBackward's saved tensor mean? One letter.",
     solution="c",
     probes={"the letter": _letter},
     misconceptions=[
         Misconception(
             "the operation that is named has written",
-            "the sentence names the operation that made the tensor, and whose backward needs it. It doesn't say "
+            "the message names the operation that made the tensor. Its backward needs that tensor. It doesn't say "
             "which line wrote into it.",
             "a",
         ),
         Misconception(
             "backward ran twice",
-            "that is another error, about freed tensors. This one counts writes: look at the two versions.",
+            "that's a different error, about freed tensors. This one counts writes: look at the two versions.",
             "b",
         ),
         Misconception(
@@ -58,7 +58,7 @@ exercise(
         ),
         Misconception(
             "a view is a copy",
-            "nothing is copied by base[1]; a write through either name is seen by both.",
+            "base[1] copies nothing, so a write through either name changes both.",
             [0, 1],
         ),
     ],
@@ -194,7 +194,7 @@ exercise(
         ),
         Misconception(
             "a leaf is written while the engine records",
-            "a leaf refuses that. A training step isn't a part of the model: do it outside of history.",
+            "a leaf refuses that. A training step isn't a part of the model: do it where nothing is recorded.",
             _step_recorded,
         ),
         Misconception("the step goes uphill", "the gradient points to where the loss grows.", _step_uphill),

@@ -90,14 +90,14 @@ exercise(
     misconceptions=[
         Misconception(
             "the local slope without the chain",
-            "backward gets the slope of the final result with respect to your output. The slope with respect to "
-            "the input is that one times the slope of your operation; what arrives takes no part in yours.",
+            "backward gets the slope of the final result with respect to your output. Multiply it by the slope of "
+            "your operation. Your answer doesn't use what arrives.",
             CubeWithoutChain,
         ),
         Misconception(
             "forward instead of its slope",
-            "backward gives what the function itself gives, times grad_output. It needs how fast the function "
-            "changes when x moves.",
+            "your backward uses the value of the function. It needs the slope: how fast the value changes when x "
+            "moves.",
             CubeValueForSlope,
         ),
         Misconception(
@@ -277,7 +277,8 @@ exercise(
         ),
         Misconception(
             "the slope of exp",
-            "this function isn't its own slope: it grows slowly near 0 and near 1, and fastest between.",
+            "this function isn't its own slope: it grows slowly where its value is near 0 or 1, and fastest in "
+            "between.",
             LikeExp,
         ),
     ],

@@ -120,7 +120,7 @@ exercise(
         ),
         Misconception(
             "history is cut in backward",
-            "you save the right thing, and then cut it off from its history: backward is to be recorded as well.",
+            "you save the right thing, and then cut it off from its history: backward must be recorded as well.",
             TanhDetached,
             (TanhUnrecorded,),
         ),
@@ -231,8 +231,8 @@ exercise(
         ),
         Misconception(
             "the slope of the mean",
-            "the mean of the outputs moves less with each input than the output of that input does. So your slopes are "
-            "too small. What is to be averaged?",
+            "if you nudge one input, the mean of the outputs moves less than that input's own output. So your slopes "
+            "are too small. Which mean does the question want?",
             _penalty_of_the_mean,
         ),
     ],

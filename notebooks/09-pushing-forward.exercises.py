@@ -20,7 +20,7 @@ exercise(
             40,
         ),
         Misconception("only one of the factors moves", "all three factors are x, and all of them move.", 20),
-        Misconception("the tangent is cubed", "the tangent is pushed on by multiplying it with slopes.", 125),
+        Misconception("the tangent is cubed", "a tangent is only ever multiplied by slopes. Here you cubed it.", 125),
     ],
 )
 
@@ -118,11 +118,10 @@ exercise(
     misconceptions=[
         Misconception(
             "the local slope without the chain",
-            "your jvp returns the same whatever speed arrives. A tangent that goes on is the tangent that came, "
-            "times the slope.",
+            "your jvp returns the same number for every speed. Multiply the tangent that arrives by the slope.",
             TangentForgotten,
         ),
-        Misconception("the slope is forgotten", "the tangent goes on as it came.", SlopeForgotten),
+        Misconception("the slope is forgotten", "your jvp returns the tangent unchanged.", SlopeForgotten),
         Misconception(
             "the function of the tangent",
             "you sent the tangent through sin itself. A tangent is multiplied by sin's slope.",

@@ -60,20 +60,20 @@ exercise(
     misconceptions=[
         Misconception(
             "the average of the gradients",
-            "one gradient came out for the whole batch, the average. Which sample gave which part is lost. "
-            "Where do you put the samples together?",
+            "you got one gradient for the whole batch, the average. It no longer shows what each sample contributed. "
+            "Where do you combine the samples?",
             lambda loss, w, batch: grad(lambda w: vmap(loss, in_dims=(None, 0))(w, batch).mean())(w),
         ),
         Misconception(
             "a loop",
-            "the gradients are right, but your program runs once for each sample. One call can do the work for "
-            "the whole batch: section 4 has the function that widens a program.",
+            "the gradients are right, but your program runs once for each sample. One call can do the work for the "
+            "whole batch: look at section 4.",
             lambda loss, w, batch: torch.stack([grad(loss)(w, sample) for sample in batch]),
             (lambda loss, w, batch: [grad(loss)(w, sample) for sample in batch],),
         ),
         Misconception(
             "the sum of the gradients",
-            "one gradient came out for the whole batch, and the samples added up in it.",
+            "you got one gradient for the whole batch: the sum over its samples.",
             lambda loss, w, batch: grad(lambda w: vmap(loss, in_dims=(None, 0))(w, batch).sum())(w),
         ),
         Misconception(
@@ -98,8 +98,8 @@ exercise(
         ),
         Misconception(
             "the whole batch as one sample",
-            "loss was written for one sample, and you gave it the whole batch: it took all the numbers for those of "
-            "one sample, and one gradient came out.",
+            "loss was written for one sample, and you gave it the whole batch. It took all the numbers as one "
+            "sample, so you got one gradient.",
             lambda loss, w, batch: grad(loss)(w, batch),
         ),
     ],
@@ -131,8 +131,8 @@ exercise(
     misconceptions=[
         Misconception(
             "a push through f",
-            "that's the slope of f along v, one number: what comes out if v is pushed through f. Push it through "
-            "the gradient.",
+            "you pushed v through f, so you got one number: the slope of f along v. Push v through the gradient "
+            "instead.",
             lambda f, x, v: jvp(f, (x,), (v,))[1],
         ),
         Misconception(

@@ -313,8 +313,8 @@ exercise(
         ),
         Misconception(
             "a tensor kept out of the engine's sight",
-            "the numbers are right, but the engine doesn't know of a tensor that hangs on ctx: it doesn't free "
-            "it after the backward, and doesn't notice a write.",
+            "the numbers are right, but the engine doesn't know a tensor that's an attribute of ctx. It doesn't free "
+            "the tensor after backward, and doesn't notice writes into it.",
             OnAttribute,
         ),
         Misconception(

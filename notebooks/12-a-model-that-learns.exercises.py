@@ -115,8 +115,8 @@ exercise(
         ),
         Misconception(
             "no gradient when the step is made",
-            "your parameters don't move. A step needs the gradients of this very loss: look at the order of your "
-            "lines, and at what each of them does to .grad.",
+            "your parameters don't move. A step needs the gradients of the loss you just computed. Look at the order "
+            "of your lines, and at what each line does to .grad.",
             _emptied_too_late,
         ),
         Misconception(
@@ -134,44 +134,44 @@ exercise(
 )
 
 
-def clip(grads, most):
+def clip(grads, max_norm):
     norm = sum((grad**2).sum() for grad in grads).sqrt()
-    return [grad * (most / norm) if norm > most else grad for grad in grads]
+    return [grad * (max_norm / norm) if norm > max_norm else grad for grad in grads]
 
 
-def _as_they_are(grads, most):
+def _as_they_are(grads, max_norm):
     return grads
 
 
-def _each_alone(grads, most):
-    return [grad * (most / grad.norm()) if grad.norm() > most else grad for grad in grads]
+def _each_alone(grads, max_norm):
+    return [grad * (max_norm / grad.norm()) if grad.norm() > max_norm else grad for grad in grads]
 
 
-def _each_element(grads, most):
-    return [grad.clamp(-most, most) for grad in grads]
+def _each_element(grads, max_norm):
+    return [grad.clamp(-max_norm, max_norm) for grad in grads]
 
 
-def _always(grads, most):
+def _always(grads, max_norm):
     norm = sum((grad**2).sum() for grad in grads).sqrt()
-    return [grad * (most / norm) for grad in grads]
+    return [grad * (max_norm / norm) for grad in grads]
 
 
-def _without_the_root(grads, most):
+def _without_the_root(grads, max_norm):
     norm = sum((grad**2).sum() for grad in grads)
-    return [grad * (most / norm) if norm > most else grad for grad in grads]
+    return [grad * (max_norm / norm) if norm > max_norm else grad for grad in grads]
 
 
-def _sum_of_norms(grads, most):
+def _sum_of_norms(grads, max_norm):
     norm = sum(grad.norm() for grad in grads)
-    return [grad * (most / norm) if norm > most else grad for grad in grads]
+    return [grad * (max_norm / norm) if norm > max_norm else grad for grad in grads]
 
 
 def _grads(scale):
     return [scale * torch.tensor([3.0, -1.0]), scale * torch.tensor([[0.5], [4.0]]), scale * torch.tensor(-2.0)]
 
 
-def _clipped(scale, most):
-    return lambda answer: list(answer(_grads(scale), most))
+def _clipped(scale, max_norm):
+    return lambda answer: list(answer(_grads(scale), max_norm))
 
 
 exercise(
@@ -179,7 +179,7 @@ exercise(
     "Clip a list of gradients by the norm of all of them.",
     solution=clip,
     probes={
-        "gradients that are too large": lambda answer: [_clipped(2.0, most)(answer) for most in (1.5, 4.0)],
+        "gradients that are too large": lambda answer: [_clipped(2.0, max_norm)(answer) for max_norm in (1.5, 4.0)],
         "gradients that are small": _clipped(0.1, 1.5),
     },
     misconceptions=[
@@ -191,12 +191,12 @@ exercise(
         ),
         Misconception(
             "each element is clipped",
-            "that limits each number, and so the direction of the step changes. All should shrink by one factor.",
+            "that limits each number, and so the direction of the step changes. All should shrink by the same factor.",
             _each_element,
         ),
         Misconception(
             "small gradients are made larger",
-            "large gradients come out right. But clipping only limits: what is short enough is to stay as it is.",
+            "large gradients come out right. But clipping only limits: a gradient that's short enough stays as it is.",
             _always,
         ),
         Misconception(

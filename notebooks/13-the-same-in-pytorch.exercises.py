@@ -140,7 +140,7 @@ exercise(
         ),
         Misconception(
             "the write is moved up",
-            "backward works, but of another function: the squares were made from h as it was before.",
+            "backward works, but for a different function: the squares should use h as it was before the write.",
             _write_first,
         ),
     ],

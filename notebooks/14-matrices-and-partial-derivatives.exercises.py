@@ -215,7 +215,7 @@ exercise(
         ),
         Misconception(
             "multiplied by the standard deviation",
-            "forward divides x by this number. What does that make of a nudge of x?",
+            "forward divides x by this number. So how large is a nudge of x after the division?",
             _multiplied,
         ),
         Misconception(

@@ -185,7 +185,7 @@ exercise(
         ),
         Misconception(
             "the sum instead of the mean",
-            "each sample has only a part in the mean. How much does the mean move, if one of n samples moves by 1?",
+            "each sample is only a part of the mean. How much does the mean move, if one of n samples moves by 1?",
             lambda grad_output, x: grad_output - grad_output.sum(0),
         ),
         Misconception(
@@ -280,7 +280,7 @@ exercise(
         ),
         Misconception(
             "a mean in which all count alike",
-            "in your mean, all positions have the same weight. out is a mean with other weights.",
+            "your mean gives all positions the same weight. The mean in out has other weights.",
             _plain_mean,
         ),
         Misconception(
@@ -298,53 +298,53 @@ exercise(
 )
 
 
-def limited(h, most):
+def limited(h, max_norm):
     def clip(gradient):
         norm = gradient.norm()
-        return gradient * (most / norm) if norm > most else gradient
+        return gradient * (max_norm / norm) if norm > max_norm else gradient
 
     h.register_hook(clip)
     return h
 
 
-def _nothing_returned(h, most):
+def _nothing_returned(h, max_norm):
     def clip(gradient):
         norm = gradient.norm()
-        if norm > most:
-            gradient = gradient * (most / norm)
+        if norm > max_norm:
+            gradient = gradient * (max_norm / norm)
 
     h.register_hook(clip)
     return h
 
 
-def _each_element(h, most):
-    h.register_hook(lambda gradient: gradient.clamp(-most, most))
+def _each_element(h, max_norm):
+    h.register_hook(lambda gradient: gradient.clamp(-max_norm, max_norm))
     return h
 
 
-def _always(h, most):
-    h.register_hook(lambda gradient: gradient * (most / gradient.norm()))
+def _always(h, max_norm):
+    h.register_hook(lambda gradient: gradient * (max_norm / gradient.norm()))
     return h
 
 
-def _values_clipped(h, most):
+def _values_clipped(h, max_norm):
     norm = h.norm()
-    return h * (most / norm) if norm > most else h
+    return h * (max_norm / norm) if norm > max_norm else h
 
 
-def _values_of_elements_clipped(h, most):
-    return h.clamp(-most, most)
+def _values_of_elements_clipped(h, max_norm):
+    return h.clamp(-max_norm, max_norm)
 
 
-def _direction_lost(h, most):
-    h.register_hook(lambda gradient: torch.full_like(gradient, most) if gradient.norm() > most else gradient)
+def _direction_lost(h, max_norm):
+    h.register_hook(lambda gradient: torch.full_like(gradient, max_norm) if gradient.norm() > max_norm else gradient)
     return h
 
 
-def _walked(answer, weights, most):
+def _walked(answer, weights, max_norm):
     """What comes out of an answer and what arrives in front of it, where these weights arrive at its result."""
     w = torch.tensor([3.0, -1.0, 2.0], requires_grad=True)
-    out = tensor(answer(2 * w, most))
+    out = tensor(answer(2 * w, max_norm))
     arriving = torch.tensor(weights)
     if out.requires_grad:
         out.backward(arriving)
@@ -360,7 +360,7 @@ exercise(
     probes={
         "the values": lambda answer: _walked(answer, [2.0, -4.0, 4.0], 1.5)[0],
         "gradients that are too large": lambda answer: [
-            _walked(answer, [2.0, -4.0, 4.0], most)[1] for most in (1.5, 3.0)
+            _walked(answer, [2.0, -4.0, 4.0], max_norm)[1] for max_norm in (1.5, 3.0)
         ],
         "gradients that are small": lambda answer: _walked(answer, [0.2, -0.4, 0.4], 1.5)[1],
     },
@@ -378,18 +378,18 @@ exercise(
         ),
         Misconception(
             "small gradients are made larger",
-            "large gradients come out right. But what is short enough is to go on as it is.",
+            "large gradients come out right. But a gradient that's short enough goes on as it is.",
             _always,
         ),
         Misconception(
             "the values are clipped",
-            "your result has other numbers than h. The gradient is to be limited, and the values stay.",
+            "your result has other numbers than h. Limit the gradient, and leave the values as they are.",
             _values_clipped,
             (_values_of_elements_clipped,),
         ),
         Misconception(
             "the direction is lost",
-            "all your numbers become alike. Only the length is too large; the direction is right.",
+            "all your numbers become equal. Only the length was too large; keep the direction.",
             _direction_lost,
         ),
     ],

@@ -157,7 +157,7 @@ exercise(
         ),
         Misconception(
             "flipped instead of rolled",
-            "the neighbors of a cell are the same after forward. After yours they have changed sides.",
+            "the neighbors of a cell are the same after forward. In your answer, they have changed sides.",
             lambda grad_output, x: grad_output.flip(0),
         ),
     ],
@@ -333,7 +333,7 @@ exercise(
         ),
         Misconception(
             "counted instead of added",
-            "it's right that each cell was read three times. But not the same came back each time.",
+            "it's right that each cell was read three times. But a different gradient came back each time.",
             lambda grad_output, x: 3 * grad_output[0],
             (lambda grad_output, x: 3 * torch.ones_like(x),),
         ),
@@ -444,7 +444,7 @@ exercise(
         ),
         Misconception(
             "added once more",
-            "what meets in y was added in forward. On the way back, each cell of x has one reader.",
+            "forward already added the cells that meet in y. In backward, each cell of x has one reader.",
             lambda grad_output, x, index: (grad_output * _readers(grad_output, index))[index],
         ),
         Misconception(
@@ -697,7 +697,7 @@ exercise(
         ),
         Misconception(
             "the gradient is sorted",
-            "how large a gradient is has no part in this. The places follow from x.",
+            "don't sort by the size of the gradient. The places follow from x.",
             lambda grad_output, x: grad_output.sort().values,
             (lambda grad_output, x: _put(x, x.argsort(), grad_output.sort().values),),
         ),
@@ -890,7 +890,7 @@ exercise(
         ),
         Misconception(
             "divided by n - 1",
-            "that is another variance. By what does this one divide?",
+            "that's a different variance. What does this one divide by?",
             lambda grad_output, x: 2 * (x - x.mean(0)) * grad_output / (len(x) - 1),
         ),
         Misconception(
@@ -900,7 +900,7 @@ exercise(
         ),
         Misconception(
             "the mean is left out",
-            "the square isn't taken of x itself.",
+            "forward doesn't square x itself: look at what it subtracts first.",
             lambda grad_output, x: 2 * x * grad_output / len(x),
         ),
         Misconception(
@@ -950,7 +950,7 @@ exercise(
         ),
         Misconception(
             "all readers alike",
-            "a large y moves more with the sum than a small one. In yours all of them count alike.",
+            "when the sum moves, a large y moves more than a small one. In your answer, all of them count the same.",
             lambda grad_output, x: _p(x) * (grad_output - grad_output.sum()),
             (lambda grad_output, x: _p(x) * (grad_output - grad_output.mean()),),
         ),
@@ -961,7 +961,7 @@ exercise(
         ),
         Misconception(
             "the factor in front is forgotten",
-            "a y that is nearly 0 hardly moves at all. Where is that in yours?",
+            "a y that's nearly 0 hardly moves at all. Which factor in your answer says so?",
             lambda grad_output, x: grad_output - (grad_output * _p(x)).sum(),
         ),
     ],

@@ -218,12 +218,12 @@ exercise(
         ),
         Misconception(
             "the two steps in the order of forward",
-            "the slope of tanh comes first when dx becomes dz. A gradient passes the same two steps from the end.",
+            "from dx to dz, the slope of tanh comes first. A gradient takes the same two steps in reverse.",
             _slope_first,
         ),
         Misconception(
             "multiplied and not solved",
-            "you multiply by the matrix. It's on the side of the unknown.",
+            "you multiply by the matrix. But it multiplies the unknown, so you have to solve for it.",
             _multiplied,
         ),
         Misconception(
@@ -307,8 +307,8 @@ exercise(
         ),
         Misconception(
             "the adjoint moves the wrong way",
-            "two values of y that start near each other come nearer with time here. Is the adjoint at the start larger "
-            "or smaller than at the end?",
+            "here, two values of y that start near each other get even closer over time. Is the adjoint at the start "
+            "larger or smaller than at the end?",
             _adjoint_with(to_a=-1.0),
         ),
         Misconception(
@@ -323,7 +323,7 @@ exercise(
         ),
         Misconception(
             "the adjoint takes no part in the gradient of k",
-            "a nudge of k moves y in each step. What is such a move worth for the loss?",
+            "a nudge of k moves y in each step. How much does the loss change when y moves by that much?",
             _adjoint_with(with_adjoint=False),
         ),
         Misconception(
@@ -389,7 +389,7 @@ exercise(
         ),
         Misconception(
             "the score is turned",
-            "if a draw has a larger loss than the others, its class is to become less likely. Which sign does the "
+            "if a draw has a larger loss than the others, its class should become less likely. Which sign does the "
             "gradient of its logit need, and which has yours?",
             lambda losses, draws, logits: -estimates(losses, draws, logits),
         ),

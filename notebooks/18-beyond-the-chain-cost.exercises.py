@@ -89,7 +89,8 @@ exercise(
     misconceptions=[
         Misconception(
             "every piece in a checkpoint",
-            "the peak is right, but one piece runs twice without need. Which one has just run when backward begins?",
+            "the peak is right, but one piece runs twice, and it doesn't have to. Which one has just run when "
+            "backward begins?",
             _all_in_checkpoints,
         ),
         Misconception(
@@ -243,7 +244,7 @@ exercise(
         ),
         Misconception(
             "each coordinate for itself",
-            "you take another rate for each coordinate, so you leave the line on which the step goes.",
+            "you use a different rate for each coordinate, so you leave the line along the gradient.",
             _each_alone,
             (_ones_for_the_direction, _diagonal),
         ),
@@ -257,58 +258,58 @@ exercise(
 )
 
 
-def clipped(a, delta, most):
+def clipped(a, delta, max_norm):
     norms = a.norm(dim=1) * delta.norm(dim=1)
-    factors = (most / norms).clamp(max=1.0)
+    factors = (max_norm / norms).clamp(max=1.0)
     return (delta * factors[:, None]).T @ a / len(a)
 
 
-def _factors(norms, most):
-    return (most / norms).clamp(max=1.0)
+def _factors(norms, max_norm):
+    return (max_norm / norms).clamp(max=1.0)
 
 
-def _mean_clipped(a, delta, most):
+def _mean_clipped(a, delta, max_norm):
     whole = delta.T @ a / len(a)
-    return whole * _factors(whole.norm(), most)
+    return whole * _factors(whole.norm(), max_norm)
 
 
-def _not_clipped(a, delta, most):
+def _not_clipped(a, delta, max_norm):
     return delta.T @ a / len(a)
 
 
-def _deltas_clipped(a, delta, most):
-    return (delta * _factors(delta.norm(dim=1), most)[:, None]).T @ a / len(a)
+def _deltas_clipped(a, delta, max_norm):
+    return (delta * _factors(delta.norm(dim=1), max_norm)[:, None]).T @ a / len(a)
 
 
-def _inputs_clipped(a, delta, most):
-    return delta.T @ (a * _factors(a.norm(dim=1), most)[:, None]) / len(a)
+def _inputs_clipped(a, delta, max_norm):
+    return delta.T @ (a * _factors(a.norm(dim=1), max_norm)[:, None]) / len(a)
 
 
-def _both_clipped(a, delta, most):
-    a_short = a * _factors(a.norm(dim=1), most)[:, None]
-    return (delta * _factors(delta.norm(dim=1), most)[:, None]).T @ a_short / len(a)
+def _both_clipped(a, delta, max_norm):
+    a_short = a * _factors(a.norm(dim=1), max_norm)[:, None]
+    return (delta * _factors(delta.norm(dim=1), max_norm)[:, None]).T @ a_short / len(a)
 
 
-def _elements_clipped(a, delta, most):
-    return (delta[:, :, None] * a[:, None, :]).clamp(-most, most).mean(0)
+def _elements_clipped(a, delta, max_norm):
+    return (delta[:, :, None] * a[:, None, :]).clamp(-max_norm, max_norm).mean(0)
 
 
-def _always_scaled(a, delta, most):
+def _always_scaled(a, delta, max_norm):
     norms = a.norm(dim=1) * delta.norm(dim=1)
-    return (delta * (most / norms)[:, None]).T @ a / len(a)
+    return (delta * (max_norm / norms)[:, None]).T @ a / len(a)
 
 
-def _sum_for_mean(a, delta, most):
-    return clipped(a, delta, most) * len(a)
+def _sum_for_mean(a, delta, max_norm):
+    return clipped(a, delta, max_norm) * len(a)
 
 
-def _turned(a, delta, most):
-    return clipped(a, delta, most).T
+def _turned(a, delta, max_norm):
+    return clipped(a, delta, max_norm).T
 
 
-def _left_out(a, delta, most):
+def _left_out(a, delta, max_norm):
     norms = a.norm(dim=1) * delta.norm(dim=1)
-    return (delta * (norms <= most)[:, None]).T @ a / len(a)
+    return (delta * (norms <= max_norm)[:, None]).T @ a / len(a)
 
 
 _A = [[1.0, 0.0, 2.0], [0.5, -0.3, 0.1], [3.0, 4.0, -1.0], [-0.2, 0.4, 0.6]]
@@ -316,7 +317,7 @@ _DELTA = [[0.6, -0.8], [2.0, 1.0], [0.3, 0.1], [-5.0, 3.0]]
 
 
 def _clipped_at(*limits):
-    return lambda answer: [tensor(answer(torch.tensor(_A), torch.tensor(_DELTA), most)) for most in limits]
+    return lambda answer: [tensor(answer(torch.tensor(_A), torch.tensor(_DELTA), max_norm)) for max_norm in limits]
 
 
 exercise(
@@ -352,12 +353,12 @@ exercise(
         ),
         Misconception(
             "small gradients are made larger",
-            "large gradients come out right. But what is short enough is to stay as it is.",
+            "large gradients come out right. But a gradient that's short enough stays as it is.",
             _always_scaled,
         ),
         Misconception(
             "the sum instead of the mean",
-            "your direction is right. The more samples there are, the longer is your result.",
+            "your direction is right. But your result gets longer with every sample.",
             _sum_for_mean,
         ),
         Misconception(
@@ -507,7 +508,7 @@ exercise(
         ),
         Misconception(
             "the value instead of the slope",
-            "you multiply by a number of x. How much does the result move, if x moves by 1?",
+            "you multiply by the value of x. How much does the result move if x moves by 1?",
             _ValuesForSlopes,
         ),
     ],

@@ -519,8 +519,8 @@ exercise(
         ),
         Misconception(
             "every node is counted once",
-            "a node that you know already gets one more arrow. It has to be counted, too, though you need not go on "
-            "from there again.",
+            "a node that you know already gets one more arrow. Count that arrow too, but don't go on from the node "
+            "again.",
             _once,
             (_with_start(_once),),
         ),
@@ -537,7 +537,7 @@ exercise(
         ),
         Misconception(
             "the start waits, too",
-            "no node hands a gradient to the node where the walk begins.",
+            "no other node sends a gradient to the node where the walk begins.",
             _start_too,
         ),
         Misconception(
@@ -729,13 +729,13 @@ exercise(
         ),
         Misconception(
             "order by depth",
-            "the gradients are right, and the order isn't: first come, first served. A node that became ready first "
-            "need not be the newest.",
+            "the gradients are right, and the order isn't: your queue is first come, first served. The node that "
+            "became ready first may not be the newest.",
             _walk_with(lambda ready: ready[0]),
         ),
         Misconception(
             "the last one that became ready runs first",
-            "the gradients are right, and the order isn't: the node that became ready last need not be the newest.",
+            "the gradients are right, and the order isn't: the node that became ready last may not be the newest.",
             _walk_with(lambda ready: ready[-1]),
         ),
         Misconception(

@@ -295,7 +295,7 @@ exercise(
         ),
         Misconception(
             "constants leave a node",
-            "no input asks for a gradient, and your result has a node. To which input would it send a gradient?",
+            "no input requires a gradient, and still your result has a node. To which input would it send a gradient?",
             _apply_with(wanted=lambda needs: True),
             (_apply_with(wanted=lambda needs: True, asks=lambda: True),),
         ),
@@ -317,7 +317,7 @@ exercise(
         ),
         Misconception(
             "an input gets the node",
-            "if forward returns its input, input and result are one object in yours: the leaf is no longer a leaf.",
+            "if forward returns its input, your input and result are the same object. So the leaf is no longer a leaf.",
             _apply_with(renewed=False),
         ),
         Misconception(

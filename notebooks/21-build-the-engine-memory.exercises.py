@@ -193,8 +193,8 @@ exercise(
     misconceptions=[
         Misconception(
             "a copy is kept",
-            "your answer never complains, since it has its own numbers. Then everything that is saved takes its "
-            "memory twice. Return the tensor itself.",
+            "your answer never raises an error, because it has its own copy of the numbers. But then every saved "
+            "tensor takes its memory twice. Return the tensor itself.",
             _Copied,
         ),
         Misconception(
@@ -412,8 +412,8 @@ exercise(
         ),
         Misconception(
             "the records instead of the tensors",
-            "a Function's backward computes with what saved_tensors returns. Yours are records of the kind Saved: each "
-            "has its own way to give back the tensor.",
+            "a Function's backward computes with what saved_tensors returns. Yours returns Saved records: each has a "
+            "method that returns its tensor.",
             _NotUnpacked,
         ),
         Misconception(
@@ -434,7 +434,7 @@ exercise(
         ),
         Misconception(
             "what was freed is not refused",
-            "after free, your saved_tensors fails with an error of Python's that says nothing about a second backward.",
+            "after free, your saved_tensors fails with a Python error that says nothing about a second backward.",
             _NotRefused,
         ),
     ],
@@ -541,7 +541,7 @@ exercise(
         ),
         Misconception(
             "the gradient is shared out",
-            "the result is one element, and not the mean of all.",
+            "the result is one element, not the mean of all.",
             _first(_shared_out),
         ),
         Misconception(
@@ -566,7 +566,7 @@ exercise(
         ),
         Misconception(
             "the index has no gradient, and no place",
-            "backward returns one thing for each argument of forward, also for the index.",
+            "backward returns one value for each argument of forward, even for the index.",
             _first(lambda ctx, grad: First.backward(ctx, grad)[0]),
         ),
     ],
@@ -752,7 +752,7 @@ exercise(
         ),
         Misconception(
             "the old elements count for nothing",
-            "after copy_ that is so. But *= and += read the old elements.",
+            "that's right after copy_. But *= and += read the old elements.",
             _slices(_part_always_zero),
         ),
         Misconception(

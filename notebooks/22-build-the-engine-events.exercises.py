@@ -114,7 +114,7 @@ exercise(
         ),
         Misconception(
             "both at once",
-            "the values of the operands at this moment count, and not those after they have moved.",
+            "use the values of the operands now, not the values after they have moved.",
             _times(_with_inputs(lambda a, b, ta, tb: (a + ta) * (b + tb) - a * b)),
             (_times(_with_inputs(lambda a, b, ta, tb: (a + ta) * (b + tb))),),
         ),
@@ -212,7 +212,7 @@ exercise(
         ),
         Misconception(
             "the local slope without the chain",
-            "yours doesn't depend on what arrives: grad in backward, tangent in jvp.",
+            "your answer doesn't use what arrives: grad in backward, tangent in jvp.",
             _sigmoid(lambda ctx, grad: _slope(ctx), lambda ctx, tangent: _slope(ctx)),
         ),
         Misconception(
@@ -227,7 +227,7 @@ exercise(
         ),
         Misconception(
             "the tangent passes as it is",
-            "a tangent is multiplied by the slope too.",
+            "multiply a tangent by the slope too.",
             _sigmoid(jvp=lambda ctx, tangent: tangent * 1.0),
         ),
         Misconception(
@@ -404,7 +404,7 @@ exercise(
         ),
         Misconception(
             "all that was ever kept",
-            "your most adds up what was held at different times. How much was held at the same time?",
+            "you add up what was held at different times. How much was held at the same time?",
             _kept(_all_is_most),
         ),
         Misconception(

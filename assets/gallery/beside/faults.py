@@ -375,8 +375,8 @@ NOTES = """
   the layer of dead units.
 
 A tool should report nothing if nothing is wrong. We also ran the tools on 20 healthy programs. 17 of them are awkward
-on purpose: they do something unusual that a tool could mistake for a bug. This is the number of healthy programs in
-which a tool reported or showed a problem: {quiet}.
+on purpose: they do something unusual that a tool could mistake for a bug. Each tool reported or showed a problem in
+this number of healthy programs: {quiet}.
 
 ## Pictures
 
@@ -419,8 +419,8 @@ def _quiet(facts: dict[str, Any]) -> str:
         told = [each for each in facts[f"{tool}, healthy"].values() if each]
         shown = [each.get("said") or each.get("signs") for each in told]
         counts[called] = sum(any(not str(sign).startswith("refused") for sign in each or ()) for each in shown)
-    said = ", ".join(f"`{tool}` in {count}" if "(" in tool else f"{tool} in {count}" for tool, count in counts.items())
-    return said.replace("`findings()` in", "`findings()`, questions included, in")
+    said = ", ".join(f"`{tool}` {count}" if "(" in tool else f"{tool} {count}" for tool, count in counts.items())
+    return said.replace("`findings()`", "`findings()` (questions included)")
 
 
 if __name__ == "__main__":

@@ -242,7 +242,7 @@ class SentenceClassifier(nn.Module):
 
 @planted("no_grad", "grad mode", "gradients off", "gradients were off", "without grad", places=("encode", "embedding"))
 def encoder_without_grad() -> None:
-    """The encoder runs under no_grad, as when its features were cached, so only the classifier learns."""
+    """The encoder still runs under no_grad, as it did when its features were cached: only the classifier learns."""
     torch.manual_seed(6)
     config = TransformerConfig()
     model = SentenceClassifier(config)
