@@ -12,7 +12,7 @@ from answers import CHECKOUT, verdict_of
 from answers import WRONG as WRONG_ANSWERS
 
 import workbench as torch
-from workbench.classroom import Misconception, Unusable, check, grade, results
+from workbench.classroom import Misconception, Unusable, backward_of, check, grade, results
 from workbench.classroom.judging import _MEANINGS, NOT_A_FUNCTION, NOTHING_CAME, Exercise, Raised
 from workbench.classroom.registry import exercises, lessons
 
@@ -40,8 +40,8 @@ def test_a_name_is_used_once_and_looks_like_one() -> None:
 # The best-known misconceptions: where they are met, and what the hint must speak of. Answers that show them are in
 # tests/answers/.
 WELL_KNOWN = [
-    ("three-backwards", "gradients overwrite instead of add", "doesn't replace what is in .grad"),
-    ("train-without-retaining", "retain_graph everywhere", "A step needs the loss of the weights as they are now"),
+    ("three-backwards", "gradients overwrite instead of add", "doesn't replace what's in .grad"),
+    ("train-without-retaining", "retain_graph everywhere", "Each step needs the loss of the present weights"),
     ("who-has-a-grad", ".grad of a non-leaf", "it isn't kept there"),
     ("update-a-weight", "detach against no_grad", "the caller's weight hasn't moved"),
     ("read-the-error", "the operation that is named has written", "It doesn't say which line wrote into it"),
@@ -50,7 +50,7 @@ WELL_KNOWN = [
     ("scale-backward", "wrong number of gradients", "backward returns a value for each of them"),
     ("bias-backward", "broadcasting needs no sum", "repeated for each row"),
     ("tanh-twice", "an intermediate breaks double backward", "inside forward, where nothing is recorded"),
-    ("cube-backward", "the local slope without the chain", "what arrives takes no part in yours"),
+    ("cube-backward", "the local slope without the chain", "Your answer doesn't use what arrives"),
     ("grad-at-a-fork", "a forgotten fork", "the gradients of both paths are added"),
 ]
 
@@ -184,6 +184,21 @@ def test_an_error_that_several_answers_end_in_gets_no_hint_about_one_of_them() -
         asked.__dict__["_expected"] = {"all": [2.0]}
         verdict = asked.judge(lambda grad: grad)
         assert verdict.misconception == hint and not verdict.right
+
+
+def test_no_answer_is_right_where_the_probe_can_use_not_even_the_solution() -> None:
+    def hinge(z: Any, label: Any) -> Any:
+        return (1 - z * label).clamp(min=0)
+
+    def backward(grad_output: Any, z: Any, label: Any) -> Any:
+        return torch.where(z * label < 1, -label * grad_output, 0.0)
+
+    # A label given as a list counts as an input, whose gradient is missing. Given as a tensor, it doesn't.
+    for label, earned in (([1.0, -1.0], 0), (torch.tensor([1, -1]), 1)):
+        asked = Exercise("hinge-backward", "", backward, {"all": backward_of(hinge, [[0.5, 2.0], label])})
+        assert asked.judge(backward).points == earned
+        assert not asked.judge(lambda grad_output, z, label: 5 * grad_output).right
+    assert not Exercise("odd", "", backward, {"all": lambda answer: answer(1)}).judge(lambda: None).right
 
 
 def test_a_key_that_a_dict_does_not_have_is_no_place_in_a_list() -> None:

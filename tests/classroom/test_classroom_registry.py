@@ -107,10 +107,12 @@ def test_a_lesson_that_nobody_could_check_is_not_released(kind: str, capsys: pyt
 
 
 def test_a_lesson_whose_own_solution_earns_nothing_is_not_released(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("cube.exercises.py").write_text(FILE.replace("solution=12", "solution=13"))
-    assert main(["release", "cube.ipynb", "--student", "out"]) == 1
-    said = "workbench: cube.ipynb: the solution of slope-of-a-cube doesn't get full points. Not yet (0 of 1 point). "
-    assert capsys.readouterr().err.startswith(said) and not Path("out").exists()
+    unusable = 'solution=12,\n    probes={"the slope": lambda value: value.item()}'
+    for solution, why in (("solution=13", ""), (unusable, "Not right: the slope. ")):
+        Path("cube.exercises.py").write_text(FILE.replace("solution=12", solution))
+        assert main(["release", "cube.ipynb", "--student", "out"]) == 1
+        said = "workbench: cube.ipynb: the solution of slope-of-a-cube doesn't get full points. Not yet (0 of 1 point). "
+        assert capsys.readouterr().err.startswith(said + why) and not Path("out").exists()
 
 
 @pytest.mark.parametrize("kind", ["student", "solutions", "nbgrader", "otter"])

@@ -165,13 +165,15 @@ class Exercise:
         if asked.is_function and not _is_function(answer):
             return self._wrong(NOT_A_FUNCTION)
         found = self.found_in(answer)
-        right = {aspect for aspect in found if alike(found[aspect], self._expected[aspect])}
+        right = {aspect for aspect, one in found.items() if _is_result(one) and alike(one, self._expected[aspect])}
         if len(right) == len(found):
             said = f"Right. ({counted(self.points)})"
             return Verdict(self.name, self.points, self.points, said, tables=self._tables(found, right))
         wrong = Verdict(self.name, 0, self.points, "", partly=bool(right - _CHECKS), tables=self._tables(found, right))
         shown = zip(self.misconceptions, self._shown, strict=True)
         fitting = [each for each, outcomes in shown if any(alike(found, one) for one in outcomes)]
+        if any(alike(found[aspect], self._expected[aspect]) for aspect in found if aspect not in right):
+            fitting = []  # the solution ends there too, so no mistake is the reason
         # Several that end in one error are not told apart by it.
         if fitting and (len(fitting) == 1 or not any(isinstance(each, Raised) for each in found.values())):
             return replace(wrong, says=self._not_yet(fitting[0].told), misconception=fitting[0].name)
@@ -718,6 +720,14 @@ class Raised:
 
 def _ended(sentence: str) -> str:
     return sentence if sentence.endswith("?") else f"{sentence.rstrip('.')}."
+
+
+def _is_result(found: Any) -> bool:
+    """Return False for an error that the answer didn't raise: a probe could not use it, so it shows nothing.
+
+    Otherwise a probe that can't use the solution would accept every answer.
+    """
+    return not isinstance(found, Raised) or found.line is not None or found.kind not in {Unusable.__name__, *_PYTHONS}
 
 
 class Unusable(Exception):
