@@ -160,6 +160,7 @@ FAILING = {
     "raises": (raising(NameError("name 'y' is not defined")), "raised NameError: name 'y' is not defined."),
     "leaves Python": (raising(SystemExit(3)), "raised SystemExit: 3."),
     "raises what cannot be told": (raising(Rude()), "raised Rude."),
+    "raises about an object": (raising(KeyError(object())), "raised KeyError: <object object>."),
     "raises many lines": (raising(ValueError("one\ntwo" * 500)), "raised ValueError: one."),
     "raises a long line": (raising(ValueError("x" * 5000)), f"raised ValueError: {'x' * 200}…."),
     "returns itself": (returning(lambda x: _itself()), NO_TENSOR.format("list")),

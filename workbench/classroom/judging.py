@@ -885,6 +885,7 @@ def _own_line(error: BaseException, answer: Any) -> str | None:
 def _first_line(error: BaseException) -> str:
     try:
         text = str(error).strip().partition("\n")[0].partition(" Hint: ")[0]
+        text = re.sub(r"<(?:\S+\.)?(\w+) object at 0x[0-9a-f]+>", r"<\1 object>", text)  # no two runs have one address
     except Exception:  # an error class of the learner's own
         return ""
     return _short(text)
