@@ -48,3 +48,11 @@ def test_a_target_that_a_network_computes_is_joined_to_the_network():
         loss = ((net(torch.zeros(4, 2)) - target) ** 2).mean()
         loss.backward()
     assert cuts(trace) == [("net › Sequential", "target", "no_grad")]
+
+
+def test_what_is_drawn_in_the_shape_of_a_tensor_is_no_cut():
+    x = torch.randn(4, requires_grad=True)
+    with workbench.record(torch) as trace:
+        loss = (x * torch.randn_like(x) + torch.zeros_like(x) + torch.rand(x.shape)).sum()
+        loss.backward()
+    assert cuts(trace) == [] and not trace.findings() and "no_grad" not in str(trace.show())

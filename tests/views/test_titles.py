@@ -38,6 +38,14 @@ def test_a_graph_that_nobody_recorded_has_the_words_of_its_assignments() -> None
     assert [*told] == ["c = a * b", "a**2", "d = c + a**2", "b - 1", "e = d / (b - 1)", "e.exp()", "loss = e.exp() + c"]
 
 
+def test_a_call_that_is_elided_leaves_its_brackets() -> None:
+    net, offset = nn.Linear(3, 2), torch.ones(2)
+    with record() as trace:
+        initial = net(torch.cat([torch.ones(2, 1), torch.ones(2, 2)], dim=1)) - offset
+        initial.sum().backward()
+    assert "initial = net(…) - offset" in program_tree(trace.events).titles.values()
+
+
 def test_what_a_variable_was_assigned_before_is_not_what_it_is() -> None:
     a = leaf(2.0)
     c = a * 3

@@ -155,6 +155,31 @@ def line() -> Trace:
     return trace
 
 
+NEGATIVE = {
+    "a quotient": lambda a, b: a / (b - 1),
+    "a cube": lambda a, b: a**3 * b,
+    "a power": lambda a, b: b**-2 - a,
+    "a square root": lambda a, b: (a * b).sqrt() / b,
+    "a hyperbola": lambda a, b: a.tanh() / b**2,
+    "a root of squares": lambda a, b: torch.hypot(a, b) * a,
+}
+
+
+@pytest.mark.parametrize("name", NEGATIVE)
+def test_an_equation_with_negative_numbers_holds_as_it_is_written(name):
+    with record() as trace:
+        NEGATIVE[name](leaf(-2.0), leaf(-3.0)).backward()
+    board = storyboard(trace, "graph")
+    every = (box.details or () for k in range(len(board.steps)) for box in board.at(k).boxes.values())
+    told = {each.body for details in every for each in details if each.heading == "Local slope"}
+    assert len(told) > 2
+    for equation in told:
+        sides = [each for each in equation.partition(": ")[2].split(" = ") if "grad" not in each]
+        python = [re.sub("[·−×²]", lambda m: "**2" if m[0] == "²" else WORDS[m[0]], each) for each in sides]
+        values = [eval(each, {"__builtins__": {}}) for each in python]
+        assert len(values) > 1 and np.allclose(values, values[-1], rtol=2e-3), equation
+
+
 @pytest.mark.parametrize("shape", [(2, 3, 1, 1), (1, 1), (2, 1, 3), (1,), (1, 4, 1)])
 @pytest.mark.parametrize("keepdim", [False, True])
 def test_a_mean_over_any_dimensions_even_of_one_element_says_its_slope(shape, keepdim):
