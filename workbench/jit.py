@@ -107,7 +107,7 @@ def is_tracing() -> bool:
 class ScriptModule(Module):
     """A module whose methods PyTorch compiles when it is created; here it is an ordinary module.
 
-    The result of `script` isn't one: it is the module itself. PyTorch: torch.jit.ScriptModule.
+    The result of `script` isn't a ScriptModule: `script` returns the module itself. PyTorch: torch.jit.ScriptModule.
     """
 
     def __init__(self) -> None:

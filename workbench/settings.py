@@ -40,12 +40,12 @@ def set_num_threads(num: int) -> None:
 
 
 def get_num_interop_threads() -> int:
-    """Return the number of threads between operations that was set, otherwise that of cores; operations use one."""
+    """Return the number that `set_num_interop_threads` stored, or the number of cores; it has no effect here."""
     return _threads["interop"] or os.cpu_count() or 1
 
 
 def set_num_interop_threads(num: int) -> None:
-    """Store a number of threads between operations, which has no effect."""
+    """Store a number of threads for running operations side by side, which has no effect."""
     _threads["interop"] = _number_of("num_interop", num)
 
 

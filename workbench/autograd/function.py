@@ -303,7 +303,7 @@ class BackwardCFunction(Node, FunctionCtx):
         return [None if g is None else g._array for g in out]
 
     def vjp_tensors(self, grads: Any, needed: Container[Node] | None = None) -> Any:
-        """Return one gradient per tensor argument, checked against the inputs; a single one isn't in a tuple."""
+        """Return one gradient per tensor argument, checked against the inputs; a single gradient isn't in a tuple."""
         cls = self._forward_cls
         backward = cls.backward if cls.vjp is no_backward else user_backward(cls)
         boxed = cls.boxed_grads_call and type(self) is cls._backward_cls  # a transform's node takes them one by one
@@ -384,7 +384,7 @@ def no_jvp(ctx: Any, *grad_inputs: Any) -> Any:
 
     Args:
         ctx: The context, with the tensors of `save_for_forward` in `saved_tensors`.
-        grad_inputs: The tangent of each argument of `forward`; None for an argument without one.
+        grad_inputs: The tangent of each argument of `forward`; None for an argument without a tangent.
     """
     raise NotImplementedError(errors.NO_JVP)
 
@@ -446,7 +446,7 @@ def __getattr__(name: str) -> Any:
 
 
 class FunctionMeta(type):
-    """The metaclass of Functions: it gives each one a node class, named after it."""
+    """The metaclass of Functions, which gives each Function a node class of the same name."""
 
     _backward_cls: Any
 

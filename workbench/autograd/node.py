@@ -227,7 +227,7 @@ class Node:
         return self.seq
 
     def vjp(self, grad: Any, needed: Container[Node] | None = None) -> Any:
-        """Return the gradient of each input as arrays, from arrays: a single one isn't in a tuple."""
+        """Return the gradient of each input as arrays, from arrays; a single gradient isn't in a tuple."""
         raise NotImplementedError
 
     def vjp_tensors(self, grad: Any, needed: Container[Node] | None = None) -> Any:
@@ -243,7 +243,7 @@ class Node:
         return False
 
     def is_freed(self) -> bool:
-        """Return True if an earlier backward pass freed what the next one has to read."""
+        """Return True if an earlier backward pass freed saved tensors that the next pass has to read."""
         return False
 
     def check_saved(self) -> None:

@@ -220,7 +220,7 @@ class SavedTensor:
 
     @property
     def unpack_hook(self) -> Callable[[Any], Tensor] | None:
-        """Return the hook that unpacks it, if there is one."""
+        """Return the hook that unpacks the tensor; None without hooks."""
         saved = self._get()
         return saved.unpack if type(saved) is Packed else None
 

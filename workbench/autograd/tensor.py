@@ -128,7 +128,7 @@ class Facts:
         return self._array.size
 
     def is_floating_point(self) -> bool:
-        """Return True if the dtype is a floating-point one."""
+        """Return True if the dtype is floating point."""
         return self._array.dtype.kind == "f"
 
     def __len__(self) -> int:

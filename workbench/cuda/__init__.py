@@ -74,7 +74,7 @@ def device_count() -> int:
 
 
 def init() -> None:
-    """Raise AssertionError: there is no such device, as all functions that need one say."""
+    """Raise AssertionError: there is no CUDA device."""
     raise AssertionError(errors.NO_CUDA)
 
 

@@ -21,7 +21,7 @@ class Normal(Distribution):
 
     Args:
         loc: The mean, a number or a tensor with a mean per variable.
-        scale: The standard deviation, likewise.
+        scale: The standard deviation, a number or a tensor with a standard deviation per variable.
     """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}

@@ -62,11 +62,11 @@ class OneHotCategorical(Distribution):
         return self.probs * (1 - self.probs)
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return rows of zeros with a one."""
+        """Return rows of zeros with a single 1."""
         return one_hot(self._categorical.sample(sample_shape), self._event_shape[0]).to(self.probs.dtype)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the probability of the class that has the one."""
+        """Return the logarithm of the probability of the class that has the 1."""
         if self._validate_args:
             self._validate_sample(value)
         return self._categorical.log_prob(value.argmax(-1))

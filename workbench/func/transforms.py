@@ -430,7 +430,7 @@ def jacfwd(
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     """Return a function that computes the Hessian of `func`: its second derivatives, as `jacfwd(jacrev(func))`.
 
-    For one argument, the shape is the output's followed by the argument's twice. PyTorch: torch.func.hessian.
+    The Hessian's shape is the output's shape followed by the argument's shape twice. PyTorch: torch.func.hessian.
 
     Args:
         func: A function of tensors.

@@ -152,7 +152,7 @@ def kaiming_uniform_(
 ) -> Tensor:
     """Fill the tensor with uniform numbers that preserve the spread of values or gradients (He et al., 2015).
 
-    They are between -b and b, where `b = gain * sqrt(3 / fan)`.
+    The numbers are between -b and b, where `b = gain * sqrt(3 / fan)`.
 
     Args:
         tensor: A weight of at least two dimensions.
@@ -171,7 +171,7 @@ def kaiming_normal_(
 ) -> Tensor:
     """Fill the tensor with normal numbers that preserve the spread of values or gradients (He et al., 2015).
 
-    Their standard deviation is `gain / sqrt(fan)`.
+    The standard deviation is `gain / sqrt(fan)`.
 
     Args:
         tensor: A weight of at least two dimensions.

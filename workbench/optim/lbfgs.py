@@ -18,8 +18,8 @@ def _number(loss: Any) -> float:
 class LBFGS(Optimizer):
     """Take steps that use the curvature estimated from the last `history_size` gradients (Nocedal, 1980).
 
-    `step(closure)` calls `closure` several times. It must clear the gradients, compute the loss, call `backward()`, and
-    return the loss. PyTorch: torch.optim.LBFGS.
+    `step(closure)` calls `closure` several times. The closure must clear the gradients, compute the loss, call
+    `backward()` and return the loss. PyTorch: torch.optim.LBFGS.
 
     Args:
         params: Tensors, in a single group.

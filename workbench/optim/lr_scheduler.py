@@ -675,7 +675,7 @@ class SequentialLR(_Several):
 
 
 class ChainedScheduler(_Several):
-    """Run several schedules at once: each changes the learning rate that the one before it has set."""
+    """Run several schedules at once: each changes the learning rate that the schedule before it has set."""
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
         self.optimizer = self._take(schedulers, optimizer, " to be chained")

@@ -348,8 +348,8 @@ class Adam(OneByOne):
     """Move each element by up to about `lr` per step, whatever the scale of its gradients (Kingma and Ba, 2015).
 
     In step t, the running means `m = beta1 * m + (1 - beta1) * grad` and `v = beta2 * v + (1 - beta2) * grad**2` are
-    corrected for their start at zero: `m_hat = m / (1 - beta1**t)`, and v_hat likewise. Then `p = p - lr * m_hat /
-    (sqrt(v_hat) + eps)`. PyTorch: torch.optim.Adam.
+    corrected for their start at zero: `m_hat = m / (1 - beta1**t)`, and `v_hat = v / (1 - beta2**t)`. Then
+    `p = p - lr * m_hat / (sqrt(v_hat) + eps)`. PyTorch: torch.optim.Adam.
 
     Args:
         params: Tensors, pairs (name, tensor), or a dict per group: the tensors in "params", and options for them.

@@ -544,7 +544,7 @@ class Stepper(PausedBackward):
             self._task._buffers[node] = gradient
 
     def compare(self, first: Branch | str, second: Branch | str | None = None) -> list[Difference]:
-        """Return the gradients that differ between two branches; the second is the current one by default."""
+        """Return the gradients that differ between two branches; the second is the current branch by default."""
         other = self._branch if second is None else self._named(second)
         return branch_differences(self._named(first), other, partial(node_called, self))
 

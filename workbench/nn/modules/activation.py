@@ -147,7 +147,7 @@ class Softsign(Module):
 
 
 class Threshold(Module):
-    """Return each element above `threshold`, and `value` instead of the others."""
+    """Return each element above `threshold`; replace each other element with `value`."""
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__()

@@ -44,7 +44,7 @@ class Held:
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Add a tensor that isn't a parameter; a persistent one is part of the saved state."""
+        """Add a tensor that isn't a parameter; `persistent` makes the tensor a part of the saved state."""
         if "_buffers" not in self.__dict__:
             raise AttributeError("cannot assign buffer before Module.__init__() call")
         self._check_name("buffer", name, self._buffers)

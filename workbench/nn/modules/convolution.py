@@ -121,8 +121,8 @@ class _Straight(_ConvNd):
 class Conv1d(_Straight):
     """Convolve sequences with a kernel per output channel, and add a bias.
 
-    The input is (batch, in_channels, length), or one sequence without the batch; the output has `out_channels` instead.
-    Its length is `(length + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1`. The weight is
+    The input is (batch, in_channels, length), or one sequence without the batch. The output has `out_channels`
+    channels. Its length is `(length + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1`. The weight is
     (out_channels, in_channels / groups, kernel_size). PyTorch: torch.nn.Conv1d.
 
     Args:
@@ -150,7 +150,7 @@ class Conv2d(_Straight):
     """Convolve images with a kernel per output channel, and add a bias.
 
     The input is (batch, in_channels, height, width), or one image without the batch; the output has `out_channels`
-    instead. The weight is (out_channels, in_channels / groups, kernel height, kernel width).
+    channels. The weight is (out_channels, in_channels / groups, kernel height, kernel width).
     Each of the sizes below is a pair (height, width), or one number for all. PyTorch: torch.nn.Conv2d.
 
     Args:

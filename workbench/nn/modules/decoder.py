@@ -116,7 +116,7 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """Encode one sequence, and decode another one that attends to it (Vaswani et al., 2017).
+    """Encode one sequence, and decode another sequence that attends to the first (Vaswani et al., 2017).
 
     The model has neither embeddings nor a final linear layer: sequences are (length, batch, d_model). PyTorch:
     torch.nn.Transformer.
@@ -129,10 +129,10 @@ class Transformer(Module):
         dim_feedforward: The number of features between the two linear layers of each layer.
         dropout: The probability that a feature is set to zero in training mode.
         activation: The function between these linear layers, or its name: "relu" or "gelu".
-        custom_encoder: A module to use as the encoder instead.
-        custom_decoder: A module to use as the decoder instead.
+        custom_encoder: A module to use instead of the encoder that is built here.
+        custom_decoder: A module to use instead of the decoder that is built here.
         layer_norm_eps: Added to the variance in the normalizations.
-        batch_first: Sequences are (batch, length, d_model) instead.
+        batch_first: Sequences are (batch, length, d_model) instead of (length, batch, d_model).
         norm_first: Normalize the input of each part of a layer instead of its output.
         bias: Give the linear layers and the normalizations biases.
     """

@@ -290,7 +290,7 @@ class Embedding(Module):
 
 
 class Dropout(Module):
-    """In training mode, set each element to zero with probability `p`, and divide the others by 1 - p.
+    """In training mode, set each element to zero with probability `p`, and divide the other elements by 1 - p.
 
     In eval mode, the layer returns the input unchanged. PyTorch: torch.nn.Dropout; see Srivastava et al. (2014).
 
@@ -315,7 +315,7 @@ class Dropout(Module):
 
 
 class Dropout1d(Dropout):
-    """In training mode, set whole channels of sequences to zero with probability `p`, and divide the others by 1 - p.
+    """In training mode, set channels of sequences to zero with probability `p`; divide the other channels by 1 - p.
 
     The input is (batch, channels, length), or (channels, length). In eval mode it returns the input unchanged.
     """
@@ -326,7 +326,7 @@ class Dropout1d(Dropout):
 
 
 class Dropout2d(Dropout):
-    """In training mode, set whole channels of images to zero with probability `p`, and divide the others by 1 - p.
+    """In training mode, set channels of images to zero with probability `p`; divide the other channels by 1 - p.
 
     The input is (batch, channels, height, width). In eval mode it returns the input unchanged.
     """
@@ -337,7 +337,7 @@ class Dropout2d(Dropout):
 
 
 class Dropout3d(Dropout):
-    """In training mode, set whole channels of volumes to zero with probability `p`, and divide the others by 1 - p.
+    """In training mode, set channels of volumes to zero with probability `p`; divide the other channels by 1 - p.
 
     The input is (batch, channels, depth, height, width). In eval mode it returns the input unchanged.
     """
@@ -694,7 +694,7 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """Compute a squared error for differences below `delta`, and a linear one beyond it.
+    """Compute a squared error for differences below `delta`, and a linear error beyond it.
 
     With `d = abs(input - target)`, the loss is `d**2 / 2` where `d < delta`, otherwise `delta * (d - delta / 2)`; the
     slope has no jump at `delta`. PyTorch: torch.nn.HuberLoss.

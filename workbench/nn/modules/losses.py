@@ -26,7 +26,7 @@ class MarginRankingLoss(_MarginLoss):
     torch.nn.MarginRankingLoss.
 
     Args:
-        margin: By how much the larger one should be larger.
+        margin: By how much the input that should be larger must exceed the other input.
         size_average, reduce: Deprecated; use `reduction`.
         reduction: "mean", "sum", or "none" for a loss per pair.
     """
@@ -161,7 +161,7 @@ class GaussianNLLLoss(_Loss):
         self.full, self.eps = full, eps
 
     def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
-        """Return the mean over the elements, the sum, or each loss; `var` may be one number per row, or one in all."""
+        """Return the mean over the elements, the sum, or each loss; `var` may have a number per row, or in all."""
         return F.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
 
 

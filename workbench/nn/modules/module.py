@@ -216,7 +216,7 @@ class Module(Stateful):
         clear_grads(self.parameters(), set_to_none)
 
     def apply(self, fn: Callable[[Any], None]) -> Self:
-        """Call `fn` with each module in this one, then with this one."""
+        """Call `fn` with each module inside this module, then with this module."""
         for module in self.children():
             module.apply(fn)
         fn(self)
@@ -354,7 +354,7 @@ class _Row(Module):
 
 
 class Sequential(_Row):
-    """Call modules in turn, each with the result of the one before it. PyTorch: torch.nn.Sequential.
+    """Call modules in turn, each with the result of the module before it. PyTorch: torch.nn.Sequential.
 
     Example:
         >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))

@@ -240,7 +240,7 @@ class RNN(_Single):
     Args:
         input_size: The number of features of each input element.
         hidden_size: The number of features of the state.
-        num_layers: The number of layers; each reads the outputs of the one before it.
+        num_layers: The number of layers; each reads the outputs of the layer before it.
         nonlinearity: "tanh" or "relu".
         bias: Learn `b_ih` and `b_hh`.
         batch_first: Sequences are (batch, length, features) instead of (length, batch, features).
@@ -285,7 +285,7 @@ class GRU(_Single):
     Args:
         input_size: The number of features of each input element.
         hidden_size: The number of features of the state.
-        num_layers: The number of layers; each reads the outputs of the one before it.
+        num_layers: The number of layers; each reads the outputs of the layer before it.
         bias: Learn the vectors `b_...`.
         batch_first: Sequences are (batch, length, features) instead of (length, batch, features).
         dropout: The probability that an output between two layers is set to zero in training mode.
@@ -333,7 +333,7 @@ class LSTM(RNNBase):
     Args:
         input_size: The number of features of each input element.
         hidden_size: The number of features of the state and of the cell.
-        num_layers: The number of layers; each reads the outputs of the one before it.
+        num_layers: The number of layers; each reads the outputs of the layer before it.
         bias: Learn the vectors `b_...`.
         batch_first: Sequences are (batch, length, features) instead of (length, batch, features).
         dropout: The probability that an output between two layers is set to zero in training mode.

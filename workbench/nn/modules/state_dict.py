@@ -49,7 +49,7 @@ class Stateful(Parts):
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
         """Copy values into the parameters and buffers of the same names.
 
-        With `assign`, the given tensors replace them instead.
+        With `assign`, the given tensors replace the parameters and buffers instead.
 
         Returns:
             The missing and the unexpected names.

@@ -13,12 +13,12 @@ class Parts(Held):
     """A module as the tree of everything it contains."""
 
     def children(self) -> Iterator[Any]:
-        """Return the modules directly in this one."""
+        """Return the modules directly inside this module."""
         for _, module in self.named_children():
             yield module
 
     def named_children(self) -> Iterator[tuple[str, Any]]:
-        """Return the modules directly in this one, with their names; one with two names comes once."""
+        """Return the modules directly inside this module, with their names; each module comes once."""
         seen = set()
         for name, module in self._modules.items():
             if module is not None and module not in seen:
@@ -83,7 +83,7 @@ class Parts(Held):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """Return what to print besides the modules in this one, one thing per line; a subclass overrides it."""
+        """Return what `print` shows of this module, besides the modules inside it; a subclass overrides this."""
         return ""
 
     def __repr__(self) -> str:
