@@ -303,8 +303,7 @@ def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -
     Args:
         p: The p of the norm; 2 is the Euclidean length.
         dim: The dimension along which the norm is taken.
-        eps: A norm smaller than this counts as this, so that a vector of zeros causes no division
-            by zero.
+        eps: A norm smaller than this counts as this, which avoids a division by zero.
     """
     return input / input.norm(p, dim, keepdim=True).clamp(min=eps)
 
@@ -335,8 +334,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     Args:
         logits: The logarithms of the probabilities, up to a constant.
         tau: The temperature: a small one gives results near 0 and 1.
-        hard: Return a single 1 along `dim` and zeros otherwise, with the gradient of the soft
-            numbers.
+        hard: Return a single 1 along `dim` and zeros otherwise, with the gradient of soft numbers.
         eps: Deprecated; ignored.
         dim: The dimension along which the results sum to one.
     """
@@ -352,8 +350,8 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Dtype | None = None) -> Tensor:
     """Return the logarithm of `softmax` along `dim`.
 
-    It is more accurate than `softmax(x, dim).log()`, which gives -inf for probabilities that round
-    to 0. The arguments are those of `softmax`.
+    `softmax(x, dim).log()` is less accurate: it gives -inf where a probability rounds to 0. The
+    arguments are those of `softmax`.
     """
     return activation.log_softmax(input, _chosen("log_softmax", dim, input.ndim, _stacklevel), dtype)
 

@@ -173,8 +173,8 @@ def hinge_embedding_loss(
 
     Args:
         input: The distance of each pair.
-        target: 1 for similar pairs, which should be close, -1 for pairs that should be at least
-            `margin` apart.
+        target: 1 for pairs that should be close, -1 for pairs that should be at least `margin`
+            apart.
         margin: The distance beyond which the loss is 0 for a target of -1.
         reduction: "mean", "sum", or "none" for a loss per element.
     """
@@ -195,8 +195,8 @@ def poisson_nll_loss(
 ) -> Tensor:
     """Return the mean of minus the log-probability of counts in a Poisson distribution.
 
-    The loss of an element is `exp(input) - target * input`. If `log_input` is False, it is `input -
-    target * log(input + eps)`. Terms that don't depend on the input are left out.
+    The loss of an element is `exp(input) - target * input`. If `log_input` is False, it is
+    `input - target * log(input + eps)`. Terms that don't depend on the input are left out.
 
     Args:
         input: The logarithm of the distribution's mean, or the mean itself if `log_input` is False.

@@ -132,8 +132,7 @@ def softmax(self: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor
 def log_softmax(self: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
     """Return the logarithm of `softmax` along `dim`; the arguments are those of `softmax`.
 
-    It is more accurate than `softmax(t, dim).log()`, which gives -inf for probabilities that round
-    to 0.
+    `softmax(t, dim).log()` is less accurate: it gives -inf where a probability rounds to 0.
     """
     self = self if dtype is None else self.to(dtype)
     return _log_softmax(self, dim_index(dim, self._array.ndim))

@@ -277,8 +277,7 @@ def _widths(y: Tensor, x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0) -> Tensor:
     """Return the distances between the rows of `x1` and the rows of `x2`.
 
-    Rows of (..., n, d) and (..., m, d) give distances (..., n, m). Where two rows are equal, their
-    gradient is 0.
+    Rows of (..., n, d) and (..., m, d) give distances (..., n, m). Equal rows get a gradient of 0.
 
     Args:
         p: The p of the norm that measures the distance.

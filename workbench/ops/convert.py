@@ -52,8 +52,7 @@ def to(self: Tensor, *given: Any, **options: Any) -> Tensor:
     """Return the tensor in another dtype, or the tensor itself if it has that dtype already.
 
     Args:
-        given: A dtype, or a tensor whose dtype to use. A device is accepted too: there is only the
-            CPU.
+        given: A dtype, or a tensor whose dtype to use. A device is accepted too.
         options: `dtype`, `device`, `copy=True` to always copy, and `memory_format`.
     """
     if len(given) == 1 and not options:

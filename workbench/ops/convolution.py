@@ -315,8 +315,8 @@ def conv2d(
         groups: Split the channels into this many groups. Each group has its own kernels.
 
     Returns:
-        Images (n, out channels, new height, new width), where a new size is `(size + 2 * padding -
-        dilation * (kernel - 1) - 1) // stride + 1`.
+        Images (n, out channels, new height, new width). A new size is
+        `(size + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1`.
 
     Example:
         >>> images = torch.ones(8, 3, 32, 32)
@@ -393,14 +393,13 @@ def conv_transpose2d(
         bias: A number for each output channel.
         stride: The distance in the result between the kernels of two neighboring elements.
         padding: The number of elements to cut off on each side of the result.
-        output_padding: The number of elements to add at the far end; less than the stride or the
-            dilation.
+        output_padding: The number of elements to add at the far end, less than the stride.
         groups: Split the channels into this many groups. Each group has its own kernels.
         dilation: The distance in the result between the elements of a kernel.
 
     Returns:
-        Images (n, out channels, new height, new width), where a new size is `(size - 1) * stride -
-        2 * padding + dilation * (kernel - 1) + output_padding + 1`.
+        Images (n, out channels, new height, new width). A new size is
+        `(size - 1) * stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1`.
 
     Example:
         >>> F.conv_transpose2d(torch.ones(1, 3, 8, 8), torch.ones(3, 6, 2, 2), stride=2).shape

@@ -154,8 +154,7 @@ def _kind_of(element: Any) -> Dtype:
 def full(size: Any, fill_value: float, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """Return a new tensor of shape `size` in which every element equals `fill_value`.
 
-    If `dtype` is omitted, the dtype is that of the number: bool, int64 or the default floating
-    point.
+    If `dtype` is omitted, it is that of the number: bool, int64 or the default float.
     """
     if not isinstance(size, (list, tuple)):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {kind_of(size)}")

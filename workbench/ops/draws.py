@@ -68,8 +68,8 @@ def multinomial(self: Tensor, num_samples: int, replacement: bool = False, *, ge
         replacement: Allow an index to be drawn more than once.
 
     Returns:
-        int64: (num_samples,) for weights (n,), and (m, num_samples) for weights (m, n). The weights
-        needn't sum to one.
+        int64: (num_samples,) for weights (n,), and (m, num_samples) for weights (m, n). Weights
+            needn't sum to 1.
     """
     p, count = self._array, int_of("multinomial", "num_samples", 1, num_samples)
     if p.dtype.kind != "f":
@@ -123,8 +123,7 @@ def bernoulli(self: Tensor, p: float | None = None, *, generator: Any = None, ou
     """Return random 0s and 1s, with the shape and dtype of the input.
 
     Args:
-        p: The probability of a 1. If omitted, each element of the input is the probability for its
-            place.
+        p: The probability of a 1. If omitted, the elements of the input are the probabilities.
     """
     if out is not None:
         return into("bernoulli", out, bernoulli, self.detach(), p, generator=generator)

@@ -221,8 +221,8 @@ def _factors(name: str, dtype: dtypes.dtype, beta: Any, alpha: Any) -> tuple[Any
 def addmv(self: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """Return `beta * input + alpha * (mat @ vec)` for a matrix (n, m) and a vector (m,).
 
-    The input broadcasts to (n,). If `beta` is 0, its elements aren't read, so nan in them has no
-    effect. All tensors have the same dtype.
+    The input broadcasts to (n,). If `beta` is 0, nan and inf in the input have no effect. All
+    tensors have the same dtype.
     """
     _three("addmv", ("mat", mat), ("vec", vec))
     checks.check_mv(mat._array, vec._array, self._array)
@@ -233,8 +233,7 @@ def addmv(self: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: flo
 def addr(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """Return `beta * input + alpha * outer(vec1, vec2)` for vectors (n,) and (m,).
 
-    The input broadcasts to (n, m). If `beta` is 0, its elements aren't read, so nan in them has no
-    effect.
+    The input broadcasts to (n, m). If `beta` is 0, nan and inf in the input have no effect.
     """
     _three("addr", ("vec1", vec1), ("vec2", vec2))
     for name, t in (("vec1", vec1), ("vec2", vec2)):
@@ -255,8 +254,8 @@ def addr(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: fl
 def baddbmm(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """Return `beta * input + alpha * (batch1 @ batch2)` for batches (b, n, m) and (b, m, p).
 
-    The input broadcasts to (b, n, p). If `beta` is 0, its elements aren't read, so nan in them has
-    no effect. All tensors have the same dtype.
+    The input broadcasts to (b, n, p). If `beta` is 0, nan and inf in the input have no effect. All
+    tensors have the same dtype.
     """
     _three("baddbmm", ("batch1", batch1), ("batch2", batch2))
     b, c = batch1._array, batch2._array
@@ -274,8 +273,8 @@ def baddbmm(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, al
 def addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """Return `beta * input + alpha * (batch1 @ batch2).sum(0)` for (b, n, m) and (b, m, p).
 
-    The input broadcasts to (n, p). If `beta` is 0, its elements aren't read, so nan in them has no
-    effect. All tensors have the same dtype.
+    The input broadcasts to (n, p). If `beta` is 0, nan and inf in the input have no effect. All
+    tensors have the same dtype.
     """
     _three("addbmm", ("batch1", batch1), ("batch2", batch2))
     b, c = batch1._array, batch2._array

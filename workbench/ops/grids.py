@@ -90,8 +90,8 @@ def repeat_interleave(
 
     Args:
         repeats: How often: an int for all elements, or a tensor with an int for each. If omitted,
-            the input contains these numbers, and the result contains each index as often as they
-            say.
+            the input contains these numbers, and the result contains index i as often as `input[i]`
+            says.
         dim: The dimension along which to repeat. If omitted, the flattened tensor is repeated.
         output_size: The size of the result along `dim`, if you know it.
 

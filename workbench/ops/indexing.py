@@ -707,6 +707,12 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     An index of ints, slices, None and `...` gives a view, which shares memory with the tensor.
     Index tensors, masks and lists give a copy. Elements that appear several times in the result
     receive the sum of the gradients.
+
+    Example:
+        >>> t = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        >>> t[torch.tensor([2, 2, 0])].sum().backward()
+        >>> t[t > 1.5].tolist(), t.grad
+        ([2.0, 3.0], tensor([1., 0., 2.]))
     """
     kind, ndim = type(index), self._array.ndim
     if kind is tuple:

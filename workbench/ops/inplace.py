@@ -553,8 +553,8 @@ def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator: Any
 def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
     """Fill the tensor with random counts from the geometric distribution.
 
-    A count is the number of trials up to the first success, which has probability `p` in each
-    trial.
+    A count is the number of trials up to the first success. Each trial succeeds with probability
+    `p`.
     """
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")

@@ -198,8 +198,7 @@ def diagonal(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Ten
     The result lacks these two dimensions. The diagonals become its last dimension.
 
     Args:
-        offset: The diagonal to return: 0 is the main one, 1 the next one to the right, -1 to the
-            left.
+        offset: The diagonal to return: 0 is the main one, 1 the one to the right, -1 to the left.
         dim1: The dimension of the rows.
         dim2: The dimension of the columns.
     """
@@ -219,8 +218,7 @@ def diag_embed(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) ->
     """Return matrices of zeros with the last dimension of the tensor on their diagonals.
 
     Args:
-        offset: The diagonal to fill: 0 is the main one, 1 the next one to the right, -1 to the
-            left.
+        offset: The diagonal to fill: 0 is the main one, 1 the one to the right, -1 to the left.
         dim1: The dimension of the result that has the rows.
         dim2: The dimension of the result that has the columns.
     """
@@ -232,11 +230,11 @@ def diag_embed(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) ->
 def diag(self: Tensor, diagonal: int = 0) -> Tensor:
     """Return the diagonal of a matrix, or a matrix with a vector on its diagonal.
 
-    A matrix gives a vector: a copy of its diagonal. A vector (n,) gives a matrix (n, n) that is
-    zero elsewhere.
+    A matrix gives a vector: a copy of its diagonal. A vector (n,) gives a matrix (n, n), with zeros
+    elsewhere.
 
     Args:
-        diagonal: Which diagonal: 0 is the main one, 1 the next one to the right, -1 to the left.
+        diagonal: Which diagonal: 0 is the main one, 1 the one to the right, -1 to the left.
 
     Example:
         >>> torch.diag(torch.tensor([1.0, 2.0]))
@@ -254,7 +252,7 @@ def diagflat(self: Tensor, offset: int = 0) -> Tensor:
     """Return a matrix of zeros with all elements of the tensor on one diagonal.
 
     Args:
-        offset: Which diagonal: 0 is the main one, 1 the next one to the right, -1 to the left.
+        offset: Which diagonal: 0 is the main one, 1 the one to the right, -1 to the left.
     """
     return _diag_embed(self.contiguous().view(-1), int_of("diagflat", "offset", 1, offset), 0, 1)
 
@@ -538,8 +536,7 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
 def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Join tensors of the same shape along a new dimension, which is inserted at `dim`.
 
-    Each tensor receives its slice of the gradient. Use `cat` to join tensors along an existing
-    dimension.
+    Each tensor receives its slice of the gradient. `cat` joins along an existing dimension.
 
     Example:
         >>> torch.stack([torch.tensor([1, 2]), torch.tensor([3, 4])], dim=1)

@@ -25,8 +25,7 @@ from .math import mul
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Set each element to 0 with probability `p`, and multiply the others by `1 / (1 - p)`.
 
-    The factor keeps the expected sum the same. The elements that were set to 0 receive a gradient
-    of 0.
+    The factor keeps the expected sum the same. Elements that were set to 0 get no gradient.
 
     Args:
         p: The probability of setting an element to 0.
@@ -80,8 +79,7 @@ LIKE_1D = (
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Set whole channels of sequences (n, channels, length) to 0, each with probability `p`.
 
-    The other channels are multiplied by `1 / (1 - p)`. If `training` is False, the input is
-    returned.
+    The other channels are multiplied by `1 / (1 - p)`. Without `training`, the input is returned.
     """
     _check_probability(p)
     if input.dim() not in (2, 3):
@@ -96,8 +94,8 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Set whole channels of images (n, channels, height, width) to 0, each with probability `p`.
 
-    The other channels are multiplied by `1 / (1 - p)`. If `training` is False, the input is
-    returned. An input with three dimensions counts as sequences, with a warning.
+    The other channels are multiplied by `1 / (1 - p)`. Without `training`, the input is returned.
+    An input with three dimensions counts as sequences, with a warning.
     """
     _check_probability(p)
     if input.dim() not in (3, 4):
@@ -110,8 +108,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Set whole channels of volumes (n, channels, depth, height, width) to 0 with probability `p`.
 
-    The other channels are multiplied by `1 / (1 - p)`. If `training` is False, the input is
-    returned.
+    The other channels are multiplied by `1 / (1 - p)`. Without `training`, the input is returned.
     """
     _check_probability(p)
     if input.dim() not in (4, 5):
@@ -137,7 +134,7 @@ def _of_channels(input: Tensor, alone: bool, p: float, training: bool, inplace: 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Set each element to the minimum of `selu` with probability `p`, then scale and shift all.
 
-    If the input has mean 0 and variance 1, so does the result. If `training` is False, the input is
+    If the input has mean 0 and variance 1, so does the result. Without `training`, the input is
     returned.
     """
     return _dropped(input, p, training, inplace, alpha=True)

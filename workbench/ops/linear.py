@@ -108,8 +108,7 @@ def matmul(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Matrices (n, m) and (m, p) give (n, p). Dimensions before the last two are batch dimensions, and
     are broadcast. A vector on the left counts as one row, and a vector on the right as one column.
-    The result lacks the dimension of that row or column, so two vectors give a tensor without
-    dimensions.
+    The result lacks the dimension of that row or column, so two vectors give a number.
 
     For matrices and the gradient `grad` of the result, the gradients are `grad @ other.T` and
     `input.T @ grad`, summed over broadcast batch dimensions.
@@ -249,8 +248,7 @@ def _check_addmm(input: Tensor, mat1: Tensor, mat2: Tensor) -> None:
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """Return `beta * input + alpha * (mat1 @ mat2)` for matrices (n, m) and (m, p).
 
-    The input broadcasts to (n, p). If `beta` is 0, its elements aren't read, so nan in them has no
-    effect.
+    The input broadcasts to (n, p). If `beta` is 0, nan and inf in the input have no effect.
     """
     a, m, n = input._array, mat1._array, mat2._array
     is_row = m.ndim == n.ndim == 2 and m.shape[1] == n.shape[0] and a.shape == n.shape[1:]

@@ -209,8 +209,7 @@ def mse_loss(
 
     Args:
         input: The predictions.
-        target: The right values. Give both the same shape: other shapes are broadcast, with a
-            warning.
+        target: The right values. Other shapes are broadcast, with a warning.
         size_average, reduce: Deprecated; use `reduction`.
         reduction: "mean", "sum", or "none" for a loss per element.
     """
@@ -357,8 +356,8 @@ def l1_loss(
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0) -> Tensor:
     """Return the Huber loss: squared for small errors, linear for large ones.
 
-    With `d = abs(input - target)`, the loss is `d**2 / 2` where `d < delta`, and `delta * (d -
-    delta / 2)` elsewhere. Both parts have the same slope at `delta`.
+    With `d = abs(input - target)`, the loss is `d**2 / 2` where `d < delta`, and
+    `delta * (d - delta / 2)` elsewhere. Both parts have the same slope at `delta`.
 
     Args:
         input, target: The predictions and the right values, in the same shape.
@@ -408,9 +407,9 @@ def smooth_l1_loss(
 ) -> Tensor:
     """Return a loss that is squared for errors below `beta`, and linear above.
 
-    With `d = abs(input - target)`, the loss is `d**2 / (2 * beta)` where `d < beta`, and `d - beta
-    / 2` elsewhere. This is `huber_loss` with `delta=beta`, divided by `beta`. If `beta` is 0, it is
-    `l1_loss`.
+    With `d = abs(input - target)`, the loss is `d**2 / (2 * beta)` where `d < beta`, and
+    `d - beta / 2` elsewhere. This is `huber_loss` with `delta=beta`, divided by `beta`. If `beta`
+    is 0, it is `l1_loss`.
 
     Args:
         input, target: The predictions and the right values, in the same shape.
@@ -479,8 +478,7 @@ def binary_cross_entropy_with_logits(
 ) -> Tensor:
     """Return the cross-entropy of yes-or-no predictions, given as logits.
 
-    It is `binary_cross_entropy(sigmoid(input), target)`, computed in one step that doesn't
-    overflow.
+    It is `binary_cross_entropy(sigmoid(input), target)`, computed in one step, without overflow.
 
     Args:
         input: Logits: positive for yes, negative for no.
@@ -523,15 +521,14 @@ def nll_loss(
 ) -> Tensor:
     """Return the negative log-probability of the target classes.
 
-    It expects logarithms of probabilities, for example from `log_softmax`. `cross_entropy` combines
-    both steps.
+    It expects logarithms of probabilities, as from `log_softmax`. `cross_entropy` does both steps.
 
     Args:
         input: Log-probabilities of shape (classes,), (n, classes) or (n, classes, ...).
         target: The class numbers, int64 or uint8, in the shape of `input` without the class
             dimension.
-        weight: A vector with a factor for each class. "mean" divides by the sum of the factors of
-            the targets.
+        weight: A vector with a factor for each class. "mean" divides by the sum of the targets'
+            factors.
         ignore_index: A class number. Samples with this target don't count.
         size_average, reduce: Deprecated; use `reduction`.
         reduction: "mean", "sum", or "none" for a loss per sample.

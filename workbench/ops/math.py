@@ -308,8 +308,7 @@ sign = define(
 def add(input: Tensor, other: Any, *last: Any, alpha: float = 1, out: Tensor | None = None) -> Tensor:
     """Return `input + alpha * other`, element by element.
 
-    The operands are broadcast to one shape and converted to one dtype. `add(input, alpha, other)`
-    is deprecated.
+    The operands are broadcast to one shape and converted to one dtype. `other` may be a number.
     """
     if last:
         other, alpha = _in_order("add", other, last, alpha)
@@ -324,8 +323,7 @@ def add(input: Tensor, other: Any, *last: Any, alpha: float = 1, out: Tensor | N
 def sub(input: Tensor, other: Any, *last: Any, alpha: float = 1, out: Tensor | None = None) -> Tensor:
     """Return `input - alpha * other`, element by element.
 
-    The operands are broadcast to one shape and converted to one dtype. `sub(input, alpha, other)`
-    is deprecated.
+    The operands are broadcast to one shape and converted to one dtype. `other` may be a number.
 
     Raises:
         RuntimeError: if both are bool.

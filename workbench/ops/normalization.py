@@ -251,8 +251,7 @@ def batch_norm(
         weight: A factor for each channel, or None.
         bias: A number for each channel, or None.
         training: Use the mean and variance of this batch, not the running ones.
-        momentum: How far an update moves the running values toward those of this batch, from 0 to
-            1.
+        momentum: How far an update moves the running values toward this batch, from 0 to 1.
         eps: Added to the variance, so that equal elements don't cause a division by zero.
 
     Raises:

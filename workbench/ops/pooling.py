@@ -101,8 +101,7 @@ def max_pool2d(
 ) -> Any:
     """Return the maximum of each window of images (n, channels, height, width), or of one image.
 
-    The gradient of a window goes only to its maximum. If several elements are equal, it goes to the
-    first one.
+    The gradient of a window goes only to its maximum. Of equal elements, the first one counts.
 
     Args:
         kernel_size: The size of a window: a number, or a pair (height, width).

@@ -173,14 +173,12 @@ def mean(
     Every element receives the gradient of its mean, divided by the number of elements in that mean.
 
     Args:
-        dim: One dimension or several, which the result lacks. If omitted, all elements are
-            averaged.
+        dim: One dimension or several, which the result lacks. If omitted, all elements are used.
         keepdim: Keep the averaged dimensions in the result, with size 1.
         dtype: Convert the elements to this dtype first.
 
     Raises:
-        RuntimeError: if the elements are integers or bool. Convert them, for example with
-            `float()`.
+        RuntimeError: if the elements are integers or bool. Convert them with `float()`.
 
     Example:
         >>> t = torch.tensor([[1.0, 2.0], [3.0, 8.0]], requires_grad=True)
@@ -487,8 +485,7 @@ _argsort = define("argsort", "argsort(Tensor self, dim, descending)", lambda a, 
 def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
     """Return the indices that would sort the elements along `dim`, as int64.
 
-    `torch.gather(t, dim, torch.argsort(t, dim))` is the sorted tensor. Equal elements keep their
-    order.
+    `torch.gather(t, dim, torch.argsort(t, dim))` sorts the tensor. Equal elements keep their order.
 
     Args:
         descending: Sort from the largest element to the smallest.

@@ -287,8 +287,8 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """Return images (n, channels, *output_size), whose pixels are means of windows.
 
-    The windows have nearly equal sizes, and cover the whole image. An `output_size` of 1 gives one
-    mean per channel.
+    The windows have nearly equal sizes, and cover the whole image. Size 1 gives one mean per
+    channel.
     """
     return _adaptive_means(input, output_size, 2, adaptive_2d_op)
 

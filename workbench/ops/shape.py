@@ -158,8 +158,7 @@ in_formulas("reshape", lambda a, shape: a.reshape(shape), lambda grad, shape: re
 def reshape(self: Tensor, *given: Any, shape: Any = None) -> Tensor:
     """Return the same elements in another shape: a view if possible, otherwise a copy.
 
-    Sizes are given as ints or as one tuple. One of them may be -1, and is then computed from the
-    others.
+    Sizes are given as ints or as one tuple. One of them may be -1: it's computed from the others.
 
     Example:
         >>> torch.arange(6).reshape(2, -1)
@@ -179,8 +178,7 @@ def reshape(self: Tensor, *given: Any, shape: Any = None) -> Tensor:
 def view(self: Tensor, *given: Any, size: Any = None) -> Tensor:
     """Return the same elements in another shape, over the same memory.
 
-    One size may be -1, and is then computed from the others. `reshape` copies where no view is
-    possible.
+    One size may be -1: it's computed from the others. `reshape` copies where necessary.
 
     Raises:
         RuntimeError: if the elements aren't in the right order in memory, or the number of elements
@@ -261,8 +259,7 @@ def check_t(self: Tensor, name: str) -> None:
 def permute(self: Tensor, *given: Any, dims: Any = None) -> Tensor:
     """Return a view of the tensor with its dimensions in another order.
 
-    The order is given as ints or as one tuple: with `permute(2, 0, 1)`, dimension 2 becomes the
-    first.
+    Pass ints or one tuple: with `permute(2, 0, 1)`, dimension 2 becomes the first.
 
     Example:
         >>> torch.zeros(2, 3, 4).permute(2, 0, 1).shape
@@ -322,8 +319,7 @@ def expand(self: Tensor, *given: Any, size: Any = None) -> Tensor:
     """Return a view in which dimensions of size 1 are repeated to the given sizes.
 
     Sizes are given as ints or as one tuple; -1 keeps a size, and additional sizes in front add
-    dimensions. No memory is copied. An element receives the sum of the gradients of its
-    repetitions.
+    dimensions. No memory is copied. An element receives the gradients of its repetitions, summed.
 
     Example:
         >>> column = torch.tensor([[1.0], [2.0]], requires_grad=True)
@@ -437,7 +433,7 @@ def _flat(shape: Shape, start_dim: int, end_dim: int) -> Shape | None:
 def unflatten(self: Tensor, dim: int, sizes: Any) -> Tensor:
     """Return the tensor with dimension `dim` split into several dimensions of the given sizes.
 
-    One of the sizes may be -1, and is then computed from the others.
+    One of the sizes may be -1: it's computed from the others.
     """
     shape, sizes = self._array.shape, ints_of("unflatten", "sizes", (sizes,), position=2)
     dim = dim_index(dim, len(shape))
