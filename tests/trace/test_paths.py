@@ -263,7 +263,63 @@ class Programs:
 
         for y in doubled([1.0, 2.0]):
             y + 1.0
-        return [(1, 1), (1,), (2, 1), (2,)]
+        return [(1, 1), (1,), (2, 2), (2,)]
+
+    def a_generator_begins_anew_in_each_epoch(w):
+        def batches():
+            for x in (1.0, 2.0):
+                yield w * x
+                yield w + x
+
+        for _epoch in range(2):
+            for y in enumerate(batches()):
+                y[1].exp()
+        one = [(1, 1), (1,), (2, 1), (2,), (3, 2), (3,), (4, 2), (4,)]
+        return [(epoch, *each) for epoch in (1, 2) for each in one]
+
+    def a_while_in_a_generator_and_one_generator_in_another(w):
+        def halves(y):
+            while True:
+                y = y / 2.0
+                yield y
+
+        def three():
+            for n in range(3):
+                yield from (y + n for _, y in zip(range(2), halves(w), strict=False))
+
+        [y.exp() for y in three()]
+        made = [(n, k) for n in (1, 2, 3) for k in (1, 2)]
+        return [row for n, (k, i) in enumerate(made, 1) for row in ((n, k, i, i), (n, k, i), (n,))]
+
+    def two_generators_of_one_function(w):
+        def times(factor):
+            for x in (1.0, 2.0, 3.0):
+                yield w * (x * factor)
+
+        def sums():
+            for x in (1.0, 2.0, 3.0):
+                yield w + x
+
+        for a, b, c in zip(times(1.0), times(2.0), sums(), strict=True):
+            a + b * c
+        return [row for n in (1, 2, 3) for row in ((n, n), (n, n), (n, n), (n,), (n,))]
+
+    def what_next_gets(w):
+        def products():
+            for x in (1.0, 2.0, 3.0):
+                yield w * x
+
+        for _epoch in range(2):
+            each = products()
+            for _ in range(3):
+                next(each).exp()
+        return [row for epoch in (1, 2) for n in (1, 2, 3) for row in ((epoch, n, n), (epoch, n))]
+
+    def a_sum_over_a_generator_begins_anew_in_each_call(w):
+        xs = [1.0, 2.0]
+        for _ in range(2):
+            sum(w * x for x in xs)
+        return [row for n in (1, 2) for k in (1, 2) for row in ((n, k), (n,))]
 
     def a_helper_that_is_called_twice_has_two_calls(w):
         def act(x):

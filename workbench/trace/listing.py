@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dis
+import inspect
 import re
 import sys
 from collections.abc import Iterable
@@ -23,6 +24,8 @@ _MANY = re.compile(
     r"(all|any|dict|filter|list|map|max|min|prod|reduce|set|sorted|starmap|sum|tuple|zip)\("
 )
 _WITHIN = {"<listcomp>", "<setcomp>", "<dictcomp>"}  # functions of their own before Python 3.12
+_WAITS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR  # whose frames are entered again
+GENERATOR = "the frame itself"  # no variable's name: what tells one generator from another of the same code
 _NEAR = 26  # bytes of code in which a loop begins after it got its iterator
 
 
@@ -56,7 +59,9 @@ class Listing:
         self._texts: dict[int, str] = {}
         self._places: dict[int, CodePlace] = {}
         self._loops: dict[LoopNode, Loop] = {}
-        self.watched = _Watched(self) if (self.users or self.layers) and self.loop_names else None
+        self.waits = code.co_flags & _WAITS != 0
+        watched = (self.users or self.layers) and (self.waits or self.loop_names)
+        self.watched = _Watched(self) if watched else None
 
     def start(self, lasti: int) -> int:
         """Return the instruction that a frame is at; `f_lasti` may point into the cache after it."""
@@ -206,14 +211,20 @@ class Listing:
 
 
 class _Watched(dict[int, tuple[str, ...]]):
-    """By an instruction of one code, the variables that tell the rounds of the loops that it is in."""
+    """By an instruction of one code, the variables that tell the rounds of the loops that it is in.
+
+    In a generator the last one is `GENERATOR`.
+    """
 
     def __init__(self, told: Listing) -> None:
         self.told = told
 
     def __missing__(self, lasti: int) -> tuple[str, ...]:
         loops = self.told.place(self.told.start(lasti)).loops
-        self[lasti] = found = tuple(dict.fromkeys([name for loop in loops for name in loop.variables]))
+        names = [name for loop in loops for name in loop.variables]
+        if self.told.waits:
+            names.append(GENERATOR)
+        self[lasti] = found = tuple(dict.fromkeys(names))
         return found
 
 

@@ -31,11 +31,12 @@ class Loop:
     It is a statement, or else a `for` of a comprehension.
     """
 
-    __slots__ = ("title", "names", "variables", "statement")
+    __slots__ = ("title", "names", "variables", "sets", "statement")
 
     def __init__(self, title: str = "", names: Sequence[str] = (), whole: ast.AST | None = None) -> None:
         self.title, self.names = title, names
-        stored = Counter(_stored(whole)) if names and whole is not None else Counter[str]()
+        stored = Counter(_stored(whole)) if whole is not None else Counter[str]()
+        self.sets = frozenset(stored)
         self.variables = tuple([name for name in names if stored[name] == 1])
         self.statement = isinstance(whole, ast.stmt)
 

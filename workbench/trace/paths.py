@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 from types import CodeType
 from typing import Any
 
 from .facts import Part
-from .listing import Listing, Loop, listing
+from .listing import GENERATOR, Listing, Loop, listing
 from .records import COMPILED
 from .source import OWN
 from .stacks import Stack
@@ -23,20 +24,48 @@ _OURS = tuple([f"{OWN[0]}{name}" for name in ("events.py", "trace", "bridges")])
 class _Frame:
     """One call of a function: where it is, and the iterations of the loops it is in."""
 
-    __slots__ = ("listing", "offset", "rounds", "number", "held")
+    __slots__ = ("listing", "offset", "rounds", "number", "held", "suspended")
 
     def __init__(self, point: _Point, number: int) -> None:
         self.listing, self.offset = point
         self.number = number
         self.rounds: dict[Loop, int] = {}
         self.held: dict[str, int] = {}  # by the variables of its loops
+        # Generators that it has called and will call again: by what tells each, the call, and the frames that wait.
+        self.suspended: dict[_Generator, tuple[Any, list[_Frame]]] = {}
+
+    @property
+    def generator(self) -> _Generator:
+        """What tells a generator from others: its code, and its frame where that is known."""
+        return self.listing.code, self.held.get(GENERATOR, 0)
+
+    def call(self) -> tuple[Any, ...]:
+        """Return what is equal whenever this frame goes on with the same generator.
+
+        A `for` loop goes on with one generator in all of its iterations, and `next(it)` with one in all iterations that
+        don't set `it`. Any other call gets a new generator.
+        """
+        place = self.listing.place(self.offset)
+        loops = [*place.loops]
+        call: Any = self.offset
+        if place.asks is not None:
+            call, loops = place.asks, [loop for loop in loops if loop is not place.asks]
+        elif found := _NEXT.match(self.listing.text(self.offset)):
+            call = None
+            while loops and found[1] not in loops[-1].sets:
+                loops.pop()
+        return call, *[(loop, self.rounds.get(loop, 1)) for loop in loops]
 
 
+_Generator = tuple[CodeType, int]
 _Point = tuple[Listing, int]  # of a frame: its instructions, and the one it is at
 # A scope's title and serial, the frame that entered it and where that was; of a module also whether none holds it, its
 # class and its numbers.
 _Entered = tuple[str, int, int, int | None, bool, str, str]
 _CALLED = re.compile(r"""([^\W\d][\w.]*(?:\[(?:-?\w+|'[^']*'|"[^"]*")\][\w.]*)*)\(""")  # the variable of a call
+_NEXT = re.compile(r"next\((\w+)[,)]")
+_SEVERAL = re.compile(r"\bzip(_longest)?\(")  # which calls several generators in one iteration
+_MOST_SUSPENDED = 16  # generators that one frame will go on with
 _CALLS = frozenset(("__call__", "_wrapped_call_impl", "_call_impl", "inner"))  # of a module, before its forward
 
 
@@ -135,9 +164,39 @@ class Paths:
         if not points:
             return
         held = {place: dict(zip(names, now, strict=True)) for place, names, now in stack[2]}
-        kept, begun = self._turned(points, held) or self._compare(points, entered)
+        self._move(frames, points, held, self._turned(frames, points, held) or self._compare(points, held, entered))
         if entered is not None:
             self._serials = tuple([serial for _, serial, *_ in entered])
+        while (at := len(frames)) < len(points):
+            inner = {place - at: now for place, now in held.items() if place >= at}
+            frames += self._resumed(points[at:], inner) or [self._called(points[at])]
+        for place, now in held.items():
+            frames[place].held = now
+
+    def _called(self, point: _Point) -> _Frame:
+        self._numbers += 1
+        return _Frame(point, self._numbers)
+
+    def _resumed(self, points: list[_Point], held: dict[int, dict[str, int]]) -> list[_Frame]:
+        """Return the frames of generators that the innermost frame goes on with, moved to where they are now."""
+        if not self._frames or not points[0][0].waits:
+            return []
+        caller = self._frames[-1]
+        key = points[0][0].code, held.get(0, {}).get(GENERATOR, 0)
+        call, frames = caller.suspended.pop(key, (None, []))
+        if call != caller.call():
+            return []
+        turned = self._turned(frames, points, held)
+        self._move(frames, points, held, turned or _earlier(frames, points))
+        return frames
+
+    @staticmethod
+    def _move(
+        frames: list[_Frame], points: list[_Point], held: dict[int, dict[str, int]], step: tuple[int, Loop | None]
+    ) -> None:
+        """Move frames to other instructions; the last one kept may begin another iteration of a loop."""
+        kept, begun = step
+        _suspend(frames, kept)
         del frames[kept:]
         for place, frame in enumerate(frames):
             offset = points[place][1]
@@ -151,22 +210,20 @@ class Paths:
             outside = around[: around.index(begun)]
             count = frame.rounds.get(begun, 1) + 1
             frame.rounds = {loop: n for loop, n in frame.rounds.items() if loop in outside} | {begun: count}
-        for point in points[len(frames) :]:
-            self._numbers += 1
-            frames.append(_Frame(point, self._numbers))
-        for place, now in held.items():
-            frames[place].held = now
 
-    def _turned(self, points: list[_Point], held: dict[int, dict[str, int]]) -> tuple[int, Loop | None] | None:
+    @staticmethod
+    def _turned(
+        frames: list[_Frame], points: list[_Point], held: dict[int, dict[str, int]]
+    ) -> tuple[int, Loop | None] | None:
         """Return the number of frames from the same calls as before, and the outermost loop whose variable changed.
 
         If that loop starts over, a loop around it has another iteration, or its function was called again.
         """
         around: tuple[int, Loop] | None = None  # the innermost loop outside
-        for place, (frame, (told, offset)) in enumerate(zip(self._frames, points, strict=False)):
-            if frame.listing is not told:
-                break
+        for place, (frame, (told, offset)) in enumerate(zip(frames, points, strict=False)):
             before, now = frame.held, held.get(place, {})
+            if frame.listing is not told or before.get(GENERATOR) != now.get(GENERATOR):
+                break
             was, at = told.place(frame.offset), told.place(offset)
             for loop, other in zip(was.loops, at.loops, strict=False):
                 if loop is not other:
@@ -180,17 +237,22 @@ class Paths:
                 break
         return None
 
-    def _compare(self, points: list[_Point], entered: list[_Entered] | None) -> tuple[int, Loop | None]:
+    def _compare(
+        self, points: list[_Point], held: dict[int, dict[str, int]], entered: list[_Entered] | None
+    ) -> tuple[int, Loop | None]:
         """Return how many frames are the same calls as before, and the last one's loop that has another iteration."""
         frames = self._frames
         most = min(len(frames), len(points))
-        differs = most
+        differs, other = most, False  # `other`: another generator
         for place, (frame, (told, offset)) in enumerate(zip(frames, points, strict=False)):
-            if frame.offset != offset or frame.listing is not told:
+            other = frame.held.get(GENERATOR) != held.get(place, {}).get(GENERATOR)
+            if other and place and _SEVERAL.search(points[place - 1][0].text(points[place - 1][1])):
+                return place, None
+            if other or frame.offset != offset or frame.listing is not told:
                 differs = place
                 break
         outermost = differs  # the frame from which on we look out for a loop
-        same = differs < most and frames[differs].listing is points[differs][0]
+        same = not other and differs < most and frames[differs].listing is points[differs][0]
         onward = same and points[differs][0].follows(frames[differs].offset, points[differs][1])
         anew = self._anew(entered)
         within: list[int] = []  # instructions that the loop has too
@@ -304,6 +366,32 @@ class Paths:
             return []
         inner = within[-1]
         return [*rows, ("expression", inner.number, inner.offset, inner.listing.text(inner.offset), 0)]
+
+
+def _suspend(frames: list[_Frame], kept: int) -> None:
+    """Let the innermost frame that is kept remember the generators that it has called, of the frames that are not."""
+    waiting = [*takewhile(lambda frame: frame.listing.waits, frames[kept:])]
+    if not (kept and waiting):
+        return
+    caller = frames[kept - 1]
+    suspended = caller.suspended
+    suspended.pop(waiting[0].generator, None)
+    suspended[waiting[0].generator] = caller.call(), waiting
+    if len(suspended) > _MOST_SUSPENDED:
+        del suspended[next(iter(suspended))]
+
+
+def _earlier(frames: list[_Frame], points: list[_Point]) -> tuple[int, Loop | None]:
+    """Return how many generators go on, and the last one's loop that has another iteration, by their instructions."""
+    for place, (frame, (told, offset)) in enumerate(zip(frames, points, strict=False)):
+        if frame.listing is not told:
+            return place, None
+        if frame.offset != offset or place == len(frames) - 1 or place == len(points) - 1:
+            if told.follows(frame.offset, offset):
+                return place + 1, None
+            begun = told.around(frame.offset, offset)
+            return place + (begun is not None), begun
+    return 0, None
 
 
 def scope_title(name: str, module: str) -> str:

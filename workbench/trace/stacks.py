@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any
 
-from .listing import Listing, Spot, listing, listings
+from .listing import GENERATOR, Listing, Spot, listing, listings
 from .source import LAYERS, Line, is_engines, is_users, line_text
 from .variables import COPIES, OPTIMIZED, local_variables
 
@@ -149,6 +149,8 @@ def _held(frame: FrameType, names: tuple[str, ...]) -> tuple[int, ...]:
     """
     local = frame.f_locals
     held = tuple([each if type(each) is int else id(each) for each in map(local.get, names)])
+    if names[-1] == GENERATOR:
+        held = *held[:-1], id(frame)
     if COPIES and frame.f_code.co_flags & OPTIMIZED and sys.getrefcount(local) <= 3:
         local.clear()  # as above
     return held
