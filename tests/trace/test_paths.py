@@ -549,6 +549,20 @@ def test_loops_without_a_source_make_no_rounds_of_the_loop_around_them() -> None
     assert rounds_of(trace) == inner + [(n,) for n in (1, 2, 3) for _ in range(2)]
 
 
+def test_a_comprehension_in_the_loops_of_a_module() -> None:
+    """Python 3.13 runs it in the module's frame, and gives no other variables of the frame meanwhile."""
+    text = (
+        "for epoch in range(2):\n"
+        "    for x in (1.0, 2.0):\n"
+        "        parts = [w * x * k for k in (1.0, 2.0)]\n"
+        "        sum(parts).sum().backward()\n"
+    )
+    with record() as trace:
+        exec(text, {"w": leaf()})
+    inner = [(1,), (1,), (2,), (2,), (), (), ()]
+    assert rounds_of(trace) == [(n, k, *each) for n in (1, 2) for k in (1, 2) for each in inner]
+
+
 def test_without_columns_the_line_is_told(tmp_path: Path) -> None:
     (tmp_path / "short.py").write_text(
         "import workbench as torch\nx = torch.ones(2, requires_grad=True)\nwith torch.record() as trace:\n"

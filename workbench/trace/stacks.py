@@ -148,7 +148,11 @@ def _held(frame: FrameType, names: tuple[str, ...]) -> tuple[int, ...]:
     All that counts is whether it changes.
     """
     local = frame.f_locals
-    held = tuple([each if type(each) is int else id(each) for each in map(local.get, names)])
+    found: Any = map(local.get, names)
+    if not frame.f_code.co_flags & OPTIMIZED and local is not frame.f_globals:
+        # While a comprehension runs in a module, Python 3.13 gives the comprehension's variables only.
+        found = [local[name] if name in local else frame.f_globals.get(name) for name in names]
+    held = tuple([each if type(each) is int else id(each) for each in found])
     if names[-1] == GENERATOR:
         held = *held[:-1], id(frame)
     if COPIES and frame.f_code.co_flags & OPTIMIZED and sys.getrefcount(local) <= 3:
