@@ -245,9 +245,20 @@ def docstrings() -> Iterator[tuple[str, str]]:
             yield name, text
 
 
-def test_the_examples_of_docstrings_run() -> None:
-    given = {"torch": workbench, "workbench": workbench, "nn": workbench.nn, "F": workbench.nn.functional}
-    examples = [(name, text) for name, text in docstrings() if ">>> " in text]
+def is_of_an_operation(name: str) -> bool:
+    places = ("workbench.ops.", "workbench.nn.functional", "workbench.nn.losses")
+    return name in REFERENCE.public() and getattr(REFERENCE.named(name), "__module__", "").startswith(places)
+
+
+@pytest.mark.parametrize("engine", ["workbench", pytest.param("torch", marks=pytest.mark.oracle)])
+def test_the_examples_of_docstrings_run(engine: str) -> None:
+    """Those of operations print the same with PyTorch."""
+    if importlib.util.find_spec(engine) is None:
+        pytest.skip(absent.TORCH)
+    torch = importlib.import_module(engine)
+    given = {"torch": torch, "workbench": workbench, "nn": torch.nn, "F": torch.nn.functional}
+    texts = [(name, text) for name, text in docstrings() if engine == "workbench" or is_of_an_operation(name)]
+    examples = [(name, text) for name, text in texts if ">>> " in text]
     assert len(examples) > 30
     for name, text in examples:
         program = doctest.DocTestParser().get_doctest(text, dict(given), name, None, None)
@@ -258,15 +269,8 @@ def test_the_examples_of_docstrings_run() -> None:
 
 def test_help_shows_no_line_that_is_too_long() -> None:
     """It indents a docstring by 4 columns."""
-    places = ("workbench.ops.", "workbench.nn.functional", "workbench.nn.losses")
-    long = [
-        (name, line)
-        for name, text in docstrings()
-        if name in REFERENCE.public()
-        for line in text.splitlines()
-        if len(line) > 96 and getattr(REFERENCE.named(name), "__module__", "").startswith(places)
-    ]
-    assert long == []
+    texts = [(name, text) for name, text in docstrings() if is_of_an_operation(name)]
+    assert [(name, line) for name, text in texts for line in text.splitlines() if len(line) > 96] == []
 
 
 def test_every_public_name_stands_in_the_reference_once() -> None:

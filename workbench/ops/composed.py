@@ -123,7 +123,7 @@ def cartesian_prod(*tensors: Any) -> Tensor:
 def inner(self: Tensor, other: Tensor) -> Tensor:
     """Return the dot products of the vectors along the last dimensions of both tensors.
 
-    The result has the shape (*input.shape[:-1], *other.shape[:-1]). If one of the tensors has no
+    The result has the shape `(*input.shape[:-1], *other.shape[:-1])`. If one of the tensors has no
     dimensions, it multiplies the other.
     """
     check_tensor("inner", "other", 1, other)

@@ -231,7 +231,7 @@ def listed(section: re.Match[str]) -> str:
     """Return a section of a docstring as an item of a list; arguments and errors are items of their own below it."""
     name, body = section[1], inspect.cleandoc(section[2])
     if name.startswith("Example"):
-        return f"```pycon\n{body}\n```\n"
+        return f"\n```pycon\n{body}\n```\n"
     if name == "Returns":
         return f"- **Returns:** {' '.join(body.split())}\n"
     body = re.sub(r"^(?! )([^:\n]*): ", r"- `\1`: ", body, flags=re.M)
