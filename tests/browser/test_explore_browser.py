@@ -115,6 +115,7 @@ def test_another_graph_takes_the_place_and_an_error_is_said(page: Page) -> None:
     assert told(page, 1)["hinge over x"] == ["at 1.0: 1.0, slope 2.0"]
 
 
+@pytest.mark.scheduled
 def test_a_saved_notebook_plays_the_positions(page: Page, lab: Lab) -> None:
     slide(page, "x", "End")
     captions = run(page, "print(*[step.caption for step in e.storyboard.steps], sep='|')").split("|")
@@ -147,7 +148,7 @@ SEEN = """root => { const view = root.querySelector(".wb-view").getBoundingClien
     [
         (1440, "light"),
         (1024, "projector"),
-        (440, "light"),
+        pytest.param(440, "light", marks=pytest.mark.scheduled),
         pytest.param(1280, "light", marks=pytest.mark.scheduled),
         pytest.param(1024, "light", marks=pytest.mark.scheduled),
     ],

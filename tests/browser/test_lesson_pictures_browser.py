@@ -19,9 +19,7 @@ EXPLORING = [
 OTHERS = ["05-what-backward-remembers.ipynb", "06-writing-over-history.ipynb"]
 
 
-@pytest.fixture(
-    scope="module", params=these_first([STEPPING, *EXPLORING, *OTHERS], (STEPPING, EXPLORING[0], OTHERS[1]))
-)
+@pytest.fixture(scope="module", params=these_first([STEPPING, *EXPLORING, *OTHERS], (STEPPING, EXPLORING[0])))
 def lesson(request: pytest.FixtureRequest, lab: Lab) -> Iterator[Lesson]:
     with study(request.param, lab) as lesson:
         yield lesson

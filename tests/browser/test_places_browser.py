@@ -87,6 +87,7 @@ def notebook(lab: Lab) -> Iterator[Page]:
         lab.shut_kernel_down(page)
 
 
+@pytest.mark.scheduled
 def test_notebook_7_leaves_the_player_its_keys(notebook: Page) -> None:
     player = Player(notebook, "Graph of loss")
     opened = player.says("position")

@@ -179,6 +179,7 @@ THROUGH = """([story, opened]) => {
   return sum; }"""
 
 
+@pytest.mark.scheduled
 def test_no_arrow_leads_through_a_box_where_rounds_are_opened(page):
     """It follows the room that its surroundings get; stretched by its bends alone it led 131 px through a round."""
     w, u, b = (torch.ones(*shape, requires_grad=True) for shape in ((4, 4), (3, 4), (4,)))

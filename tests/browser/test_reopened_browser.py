@@ -173,9 +173,8 @@ def test_a_stepper_that_the_kernel_no_longer_holds_says_so(host: tuple[Lab, str]
     lab.close()
 
 
-@pytest.mark.parametrize(
-    "name", these_first(["00-slopes-and-a-graph.ipynb", "10-functions-of-functions.ipynb"], ("10",))
-)
+@pytest.mark.scheduled
+@pytest.mark.parametrize("name", ["00-slopes-and-a-graph.ipynb", "10-functions-of-functions.ipynb"])
 def test_a_lesson_that_was_run_has_grown_by_little(lab: Lab, name: str) -> None:
     shutil.copy(CHECKOUT / "notebooks" / name, lab.folder / name)
     before = nbformat.read(lab.folder / name, as_version=4)

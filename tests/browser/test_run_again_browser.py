@@ -51,7 +51,9 @@ MOVED = "() => new Promise((done) => requestAnimationFrame(() => setTimeout(() =
 SCROLLED = "() => window.jupyterapp.shell.currentWidget.content.outerNode.scrollTop"
 
 
-@pytest.mark.parametrize("source", [PLAYED, STEPPED], ids=["player", "stepper"])
+@pytest.mark.parametrize(
+    "source", [PLAYED, pytest.param(STEPPED, marks=pytest.mark.scheduled)], ids=["player", "stepper"]
+)
 def test_nothing_on_the_page_moves_and_the_picture_is_looked_at_as_before(lab: Lab, source: str) -> None:
     lab.write("again.ipynb", TENSORS, PLAYED, source, PLAYED)
     seen = lab.folder / "again.seen"
@@ -87,6 +89,7 @@ def run_again(page: Page, seen: Path) -> None:
     at_rest(page, lambda: page.locator(".wb-player").nth(1).bounding_box())
 
 
+@pytest.mark.scheduled
 def test_the_theme_of_one_notebook_does_not_follow_into_another(lab: Lab) -> None:
     (lab.folder / "again.seen").touch()
     for name in ("first", "second"):

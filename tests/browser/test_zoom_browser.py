@@ -112,7 +112,7 @@ def server(lab: Lab) -> Lab:
     return lab
 
 
-@pytest.fixture(scope="module", params=these_first(SIZES, ("720", "1024")))
+@pytest.fixture(scope="module", params=these_first(SIZES, ("1024",)))
 def small(request: pytest.FixtureRequest, server: Lab) -> Iterator[tuple[Page, str]]:
     """The notebook in a window of this size, all of it run, with the theme that its pictures are to have."""
     size, theme = SIZES[request.param]
