@@ -162,8 +162,7 @@ def backward(
 ) -> None:
     """Compute the gradient of `tensors` with respect to every leaf they depend on, and add it to the leaf's `.grad`.
 
-    The gradients of several tensors are summed. Every `.grad` has its own memory. In PyTorch 2.13, the `.grad` of two
-    leaves may share memory; a second backward pass then adds its gradients to that memory twice (DIFFERENCES.md).
+    The gradients of several tensors are summed. Every `.grad` has its own memory, unlike in PyTorch (DIFFERENCES.md).
 
     Args:
         tensors: One or more tensors that require grad.
@@ -233,14 +232,13 @@ def _backward(
         tensor([2., 4.])
 
     Args:
-        gradient: The gradient to start with, in this tensor's shape. It may be omitted for a single element, and is 1.
+        gradient: The gradient to start with, in this tensor's shape. For a single element, the default is 1.
         retain_graph: Keep the graph, so that you can run backward through it again. The default is `create_graph`.
         create_graph: Record this computation too, so that you can differentiate the gradients again.
         inputs: Tensors, gradient edges, or a dict of them: the only ones that get a gradient, even if not leaves.
 
     Raises:
-        RuntimeError: if this tensor doesn't require grad, if the graph was already freed, or if this tensor has several
-            elements and `gradient` is omitted.
+        RuntimeError: if this tensor doesn't require grad, its graph is freed, or `gradient` is needed but missing.
     """
     if inputs is None and create_graph is False and ran_without_task(self, gradient, retain_graph):
         return

@@ -558,19 +558,20 @@ class Function(_SingleLevelFunction):
         ...     def backward(ctx, grad_output):
         ...         (x,) = ctx.saved_tensors
         ...         return 2 * x * grad_output
-        >>> y = Square.apply(torch.tensor(3.0, requires_grad=True))
+        >>> x = torch.tensor(3.0, requires_grad=True)
+        >>> Square.apply(x).backward()
+        >>> x.grad
+        tensor(6.)
 
-    `forward(ctx, *args)` gets the arguments of `apply` and returns a tensor or a tuple of tensors. Operations inside
-    `forward` aren't recorded. Pass tensors to `backward` with `ctx.save_for_backward`, and anything else as attributes
-    of `ctx`.
+    `forward(ctx, *args)` gets the arguments of `apply` and returns a tensor or a tuple of tensors. Its operations
+    aren't recorded. Pass tensors to `backward` with `ctx.save_for_backward`, and anything else as attributes of `ctx`.
 
     `backward(ctx, *grad_outputs)` gets the gradient of each output, in the output's shape. It returns one value per
-    argument of `forward`: a gradient in the argument's shape, or None if the argument isn't a tensor or needs no
-    gradient.
+    argument of `forward`: a gradient in the argument's shape, or None if the argument needs no gradient.
 
     If `forward` doesn't take `ctx`, define `setup_context(ctx, inputs, output)` to fill it. Other optional methods are
     `jvp`, which pushes tangents forward, and `vmap`, which runs a whole batch; `generate_vmap_rule = True` derives
-    `vmap` from the other methods. `vjp` is another name for `backward`. PyTorch: torch.autograd.Function.
+    `vmap` from the other methods. `vjp` is another name for `backward`.
     """
 
     vmap = staticmethod(no_vmap)

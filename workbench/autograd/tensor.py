@@ -623,8 +623,8 @@ class ParameterKind(TensorKind):
 class Parameter(Tensor, metaclass=ParameterKind):
     """A tensor to train: a leaf that, as an attribute of a module, is one of the module's `parameters()`.
 
-    It shares the memory of `data`, without its history, and requires grad by default, even under no_grad. PyTorch:
-    torch.nn.Parameter.
+    `Parameter(data, requires_grad=True)` shares the memory of `data`, without its history. It requires grad by default,
+    even under no_grad. PyTorch: torch.nn.Parameter.
     """
 
     __slots__ = ()

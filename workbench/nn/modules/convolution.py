@@ -66,7 +66,7 @@ class _ConvNd(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw weight and bias again, evenly from ±1/√(numbers that flow into an output)."""
+        """Draw weight and bias again, uniformly between ±1/√n, for n inputs of each output element."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)

@@ -62,7 +62,7 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw weight and bias again, evenly from ±1/√in_features."""
+        """Draw weight and bias again, uniformly between -1/√in_features and 1/√in_features."""
         if not self.weight.numel():
             warn(errors.EMPTY_INIT)
         bound = 1 / math.sqrt(self.in_features) if self.in_features else 0.0

@@ -59,7 +59,7 @@ class _Recurrent(Module):
     hidden_size: int
 
     def reset_parameters(self) -> None:
-        """Draw all parameters again, evenly from ±1/√hidden_size."""
+        """Draw all parameters again, uniformly between -1/√hidden_size and 1/√hidden_size."""
         bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for parameter in self.parameters():
             init.uniform_(parameter, -bound, bound)
