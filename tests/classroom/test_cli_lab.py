@@ -391,7 +391,7 @@ def test_a_file_of_exercises_is_sealed_once(clone: Path, monkeypatch: pytest.Mon
     copy.write_text(f"{source.read_text()}# {MARK}: {hashlib.sha256(source.read_bytes()).hexdigest()}\n")
     lab.prepare(None)
     made = copy.read_text()
-    assert "SEALED" in made and "?', 3" not in made and registered(copy)["a-value"].judge(3).right
+    assert "SEALED" in made and '"?", 3' not in made and registered(copy)["a-value"].judge(3).right
     monkeypatch.setattr(lab, "for_students", None)  # nothing has changed, so nothing is run
     lab.prepare(None)
     assert copy.read_text() == made

@@ -36,7 +36,7 @@ def test_why_of_a_weight_knows_the_backward_that_was_refused(engine: str, entry:
     trace = corpus.recorded(engine, entry.program)
     for state in trace.frame(len(trace.events)).tensors.values():
         if state.name and "weight" in state.name and state.requires_grad:
-            assert "No backward was recorded" not in str(trace.why(state.name))
+            assert "No backward pass was recorded" not in str(trace.why(state.name))
 
 
 def rebound(torch: Any) -> None:
