@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import weakref
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -56,8 +55,11 @@ def test_1_13_attributes_are_not_checked_not_freed_and_differentiable_if_inputs(
 
 
 def test_1_14_an_output_kept_as_an_attribute_is_a_cycle(torch):
+    class Note:
+        """What a weak reference can be made of."""
+
     def forward(ctx, x, as_attribute):
-        result, ctx.note = x * 2, SimpleNamespace()
+        result, ctx.note = x * 2, Note()
         if as_attribute:
             ctx.result = result
         else:

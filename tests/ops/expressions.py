@@ -243,6 +243,9 @@ def frozen(torch: Any) -> dict[str, Any]:
     return named | {name: named[name].detach() for name in ("M", "c")}
 
 
+CLASS_METHODS = ("from_pretrained", "convert_sync_batchnorm")  # which make layers, too
+
+
 class Made:
     """Layers by the names of their classes: float64, their parameters certain numbers, and kept in `layers`."""
 
@@ -250,11 +253,14 @@ class Made:
         self.torch, self.layers, self.double = torch, layers, double
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
+        kind = getattr(self.torch.nn, name)
+
         def make(*args: Any, **how: Any) -> Any:
-            layer = filled(self.torch, getattr(self.torch.nn, name)(*args, **how))
+            layer = filled(self.torch, kind(*args, **how))
             self.layers.append(layer.double() if self.double else layer)
             return layer
 
+        vars(make).update({each: getattr(kind, each) for each in CLASS_METHODS if hasattr(kind, each)})
         return make
 
 
@@ -1348,7 +1354,7 @@ F.channel_shuffle(x, 2) | F.channel_shuffle(x, 0) | F.channel_shuffle(x, -1) | F
 F.channel_shuffle(x[0].mT, 5) | F.channel_shuffle(x[:0], 3) | F.channel_shuffle(x, 2.0) | F.channel_shuffle([1], 2)
 F.channel_shuffle(c, 4) | F.channel_shuffle(c.long(), 6) | n.ChannelShuffle(2)(c) | F.upsample(x, 3)
 F.upsample(x, scale_factor=2, mode="bilinear", align_corners=True) | (s * 1).sinc_() | (s * 1).erfc_() | o.sinc()
-torch.put(s, i, v[:2], accumulate=True) | (s * 1).T.put_(i, v[:2])
+torch.put(s * 1, i, v[:2], accumulate=True) | (s * 1).T.put_(i, v[:2])
 """
 BORDERS = """
 F.pad(s, (1, 2)) | F.pad(s, [1, 2, 0, 1, 2, 0], value=1.5) | F.pad(s, (-1, 3)) | F.pad(s, (-2, -1)) | F.pad(s, ())

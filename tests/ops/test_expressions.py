@@ -216,10 +216,12 @@ def narrow(torch: Any, text: str, kind: str) -> Any:
 
 
 WIDE = re.compile(r"grad\(|index_add|double|float64|_saved")
+GIVES_NONE = r"_is_view|output_nr|\be\.unbind"  # no tensor
+FEW = [text for text in entries(FURTHER) if not WIDE.search(text)][::3]
 
 
 @pytest.mark.parametrize("kind", ["float32", "float16"])
-@pytest.mark.parametrize("text", [text for text in entries(FURTHER) if not WIDE.search(text)][::3])
+@pytest.mark.parametrize("text", [text for text in FEW if not re.search(GIVES_NONE, text)])
 def test_narrow_floats_stay_narrow(text: str, kind: str) -> None:
     compare(narrow, text, kind)
 

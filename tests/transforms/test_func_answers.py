@@ -129,7 +129,7 @@ def texts_of(*tables: str) -> list[str]:
 @pytest.mark.parametrize("text", texts_of(GRAD, VJP, JVP, JACOBIANS, LINEARIZE))
 def test_answers(torch, text):
     answer = eval(text, named(torch))
-    pull = isinstance(answer, tuple) and callable(answer[-1])
+    pull = isinstance(answer, tuple) and any(map(callable, answer[-1:]))
     return answer[:-1] if pull else answer
 
 
