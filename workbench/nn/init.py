@@ -237,6 +237,7 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{function.__name__}`.", FutureWarning)
         return function(*args, **options)
 
+    deprecated_init.__wrapped__ = function  # pyright: ignore[reportFunctionMemberAccess]  `help` shows its arguments
     deprecated_init.__name__, deprecated_init.__doc__ = old, f"Call `{function.__name__}`, and warn: this name is old."
     return deprecated_init
 

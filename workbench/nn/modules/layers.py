@@ -317,7 +317,7 @@ class Dropout(Module):
 class Dropout1d(Dropout):
     """In training mode, set channels of sequences to zero with probability `p`; divide the other channels by 1 - p.
 
-    The input is (batch, channels, length), or (channels, length). In eval mode it returns the input unchanged.
+    The input is (batch, channels, length), or (channels, length). In eval mode, the layer returns the input unchanged.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -328,7 +328,7 @@ class Dropout1d(Dropout):
 class Dropout2d(Dropout):
     """In training mode, set channels of images to zero with probability `p`; divide the other channels by 1 - p.
 
-    The input is (batch, channels, height, width). In eval mode it returns the input unchanged.
+    The input is (batch, channels, height, width). In eval mode, the layer returns the input unchanged.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -339,7 +339,7 @@ class Dropout2d(Dropout):
 class Dropout3d(Dropout):
     """In training mode, set channels of volumes to zero with probability `p`; divide the other channels by 1 - p.
 
-    The input is (batch, channels, depth, height, width). In eval mode it returns the input unchanged.
+    The input is (batch, channels, depth, height, width). In eval mode, the layer returns the input unchanged.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -350,8 +350,8 @@ class Dropout3d(Dropout):
 class AlphaDropout(Dropout):
     """In training mode, drop elements with probability `p`, preserving mean 0 and variance 1; use it with SELU.
 
-    Dropped elements get SELU's limit for large negative inputs, and the result is scaled and shifted. In eval mode it
-    returns the input unchanged. See Klambauer et al. (2017).
+    Dropped elements get SELU's limit for large negative inputs, and the result is scaled and shifted. In eval mode,
+    the layer returns the input unchanged. See Klambauer et al. (2017).
     """
 
     def forward(self, input: Tensor) -> Tensor:
