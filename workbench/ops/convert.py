@@ -297,7 +297,7 @@ def is_inference(input: Tensor) -> bool:
 
 @operation()
 def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Return True if two tensors have one shape."""
+    """Return True if the two tensors have the same shape."""
     check_tensor("is_same_size", "other", 1, other)
     return input._array.shape == other._array.shape
 
@@ -353,7 +353,7 @@ def get_device(self: Tensor) -> int:
 
 
 def from_numpy(ndarray: np.ndarray) -> Tensor:
-    """Return a tensor that shares an array's memory: writes to one change the other."""
+    """Return a tensor that shares the memory of a NumPy array: a write into one changes the other."""
     if not isinstance(ndarray, np.ndarray):
         kind = type(ndarray)
         word = f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__

@@ -172,10 +172,10 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
 
 @operation()
 def cholesky_inverse(self: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Return the inverse of the matrices whose Cholesky factors are the input (..., n, n).
+    """Return the inverse of matrices A, given their Cholesky factors (..., n, n).
 
-    The factor is the lower triangle L of A = L L^T, or the upper triangle U of A = U^T U if `upper`
-    is True. The result is the inverse of A.
+    The input is the lower triangle L of `A = L L^T`. If `upper` is True, it is the upper triangle U
+    of `A = U^T U`.
     """
     if out is not None:
         return into("cholesky_inverse", out, cholesky_inverse, self, upper)
@@ -289,7 +289,10 @@ def eigh(A: Tensor, UPLO: str = "L") -> Any:
 
 @_takes_out
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
-    """Return the eigenvalues of symmetric matrices (..., n, n), in ascending order."""
+    """Return the eigenvalues of symmetric matrices (..., n, n), in ascending order.
+
+    `UPLO` chooses the triangle that is read, as in `eigh`.
+    """
     return eigh(A, UPLO)[0]
 
 
@@ -339,7 +342,11 @@ def _tolerances(a: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
 def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
     """Return the pseudoinverse (..., n, m) of matrices (..., m, n).
 
-    Singular values up to max(atol, rtol * largest) count as zero.
+    Singular values up to `max(atol, rtol * largest singular value)` count as zero.
+
+    Args:
+        rcond: The older name of `rtol`.
+        hermitian: State that the matrices are symmetric, which makes the computation faster.
     """
     sentence = "linalg.pinv({}): expected a tensor with 2 or more dimensions of float, double, cfloat or cdouble types"
     atol, rtol = _tolerances(_no_fewer("pinv", A, sentence), atol, rcond if rtol is None else rtol)
@@ -348,7 +355,10 @@ def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = N
 
 @operation()
 def pinverse(self: Tensor, rcond: float = 1e-15) -> Tensor:
-    """Return the pseudoinverse (..., n, m) of matrices (..., m, n)."""
+    """Return the pseudoinverse (..., n, m) of matrices (..., m, n).
+
+    Singular values up to `rcond` times the largest one count as zero.
+    """
     return pinv(self, rcond)
 
 
@@ -357,6 +367,10 @@ def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: An
     """Return the rank of each matrix (..., m, n), as int64.
 
     It is the number of singular values above `max(atol, rtol * largest singular value)`.
+
+    Args:
+        tol: The older name of `atol`.
+        hermitian: State that the matrices are symmetric, which makes the computation faster.
     """
     if isinstance(A, Tensor) and (A._array.dtype.kind != "f" or A._array.dtype.itemsize < 4):
         raise RuntimeError(FLOATS_ONLY)
@@ -559,7 +573,10 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
 
 @_takes_out
 def multi_dot(tensors: Any) -> Tensor:
-    """Return the product of several matrices; the first and last may be vectors."""
+    """Return the product of several matrices, in the order that needs the fewest multiplications.
+
+    The first and the last of the tensors may be vectors.
+    """
     tensors = list(tensors)
     if len(tensors) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
@@ -663,7 +680,7 @@ linalg_cross.__name__ = linalg_cross.__qualname__ = "cross"
 
 
 def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """Return a view of the diagonal of each matrix."""
+    """Return a view of the diagonal of each matrix; the arguments are those of `torch.diagonal`."""
     return diagonal(A, offset, dim1, dim2)
 
 

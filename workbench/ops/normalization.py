@@ -301,6 +301,7 @@ def instance_norm(
     Args:
         use_input_stats: Use the mean and variance of each sample. If False, use `running_mean` and
             `running_var`, as `batch_norm` does.
+        weight, bias, momentum, eps: As in `batch_norm`.
     """
     shape = input._array.shape
     if use_input_stats and math.prod(shape[2:]) == 1:

@@ -300,8 +300,9 @@ def _where_extreme(name: str, word: str) -> Any:
     named(where_extreme, name)
     where_extreme.__doc__ = (
         f"Return the index of the {word} element, or with `dim` the indices along `dim`, as int64.\n\n"
-        "Without `dim`, the index counts the elements of the flattened tensor. Of equal elements, the\n"
-        "first one counts. Indices have no gradient."
+        "Without `dim`, the index counts the elements of the flattened tensor. If several elements are\n"
+        "equal, the first one is chosen. `keepdim` keeps the dimension `dim` in the result, with size 1.\n"
+        "Indices have no gradient."
     )
     return operation()(numpy_names(where_extreme))
 
@@ -620,7 +621,8 @@ def median(
 
     For an even number of elements, the median is the lower of the two middle elements. If an
     element is nan, the median is nan. Without `dim`, elements equal to the median share the
-    gradient evenly. With `dim`, only the element at the returned index receives it.
+    gradient evenly. With `dim`, only the element at the returned index receives it. `keepdim` keeps
+    this dimension in the results, with size 1.
     """
     if out is not None:
         return into_each("median", out, median, self, dim, keepdim)
@@ -939,7 +941,7 @@ def _extreme(name: str, op: Any) -> Any:
     extreme.__doc__ = (
         f"Return the {name[1:]}imum over one or several dimensions `dim`, by default over all.\n\n"
         f"Unlike `{name[1:]}` with `dim`, it returns no indices, and elements equal to the {name[1:]}imum share the\n"
-        "gradient evenly."
+        "gradient evenly. `keepdim` keeps these dimensions in the result, with size 1."
     )
     return operation()(numpy_names(extreme))
 

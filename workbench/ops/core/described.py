@@ -27,7 +27,7 @@ def described(op: Any, meaning: str) -> str:
     elif "_backward(" in lines:  # what that is, readers of the meaning know
         said += [f"In the backward pass, {op.node_name} computes the gradient."]
     else:
-        said += [f"In the backward pass, {op.node_name} computes from the gradient `grad` of the result::"]
+        said += [f"In the backward pass, {op.node_name} turns `grad`, the gradient of the result, into::"]
         said += [re.sub(r"\bself\b(?!.* = )", "input", lines[1:])]
     return "\n\n".join(filter(None, said))
 
