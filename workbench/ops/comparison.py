@@ -504,11 +504,7 @@ def isclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-0
     """Return True for each pair of elements that are nearly equal.
 
     Two elements are nearly equal if `abs(input - other) <= atol + rtol * abs(other)`.
-
-    Args:
-        rtol: The relative tolerance.
-        atol: The absolute tolerance.
-        equal_nan: Let nan be close to nan.
+    If `equal_nan` is True, nan is close to nan.
     """
     check_tensor("isclose", "other", 1, other)
     if self.dtype is not other.dtype:

@@ -399,8 +399,7 @@ def asarray(
     """Return `obj` as a tensor, like `as_tensor`, with a choice of memory and history.
 
     Args:
-        obj: A tensor, an array, a number or nested lists of numbers.
-        dtype: The dtype to convert to.
+        obj, dtype: As for `as_tensor`.
         copy: Always copy, not only if necessary.
         requires_grad: Whether the result requires grad. False detaches a tensor from its history.
     """

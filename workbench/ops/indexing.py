@@ -395,7 +395,6 @@ def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) 
     Args:
         index: int64, with as many dimensions as the tensor. In all dimensions except `dim`, it is
             at most as large as the tensor.
-        sparse_grad: Accepted for compatibility: gradients are always dense.
 
     Returns:
         A tensor with the shape of `index`.
@@ -484,13 +483,10 @@ def masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 @operation()
 @tensors_only()
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
-    """Return the elements for which `mask` is True, as a vector.
+    """Return the elements for which the bool tensor `mask` is True, as a vector.
 
     The tensor and the mask are broadcast to one shape first. `t[mask]` is the usual notation.
     Elements that weren't selected receive a gradient of 0.
-
-    Args:
-        mask: A bool tensor.
     """
     if mask._array.dtype.kind != "b":
         raise RuntimeError("masked_select: expected BoolTensor for mask")

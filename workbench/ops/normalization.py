@@ -149,8 +149,7 @@ def layer_norm(
 
     Args:
         normalized_shape: The sizes of the last dimensions, over which mean and variance are taken.
-        weight: A tensor of this shape, or None.
-        bias: A tensor of this shape, or None.
+        weight, bias: Tensors of this shape, or None.
         eps: Added to the variance, so that equal elements don't cause a division by zero.
     """
     if isinstance(normalized_shape, int):
@@ -248,8 +247,7 @@ def batch_norm(
             True, it is updated in place.
         running_var: The variance of each channel, used and updated like `running_mean`. The update
             uses the unbiased variance.
-        weight: A factor for each channel, or None.
-        bias: A number for each channel, or None.
+        weight, bias: A factor and a number for each channel, or None.
         training: Use the mean and variance of this batch, not the running ones.
         momentum: How far an update moves the running values toward this batch, from 0 to 1.
         eps: Added to the variance, so that equal elements don't cause a division by zero.
@@ -371,8 +369,7 @@ def group_norm(
 
     Args:
         num_groups: The number of groups. It must divide the number of channels.
-        weight: A factor for each channel, or None.
-        bias: A number for each channel, or None.
+        weight, bias: A factor and a number for each channel, or None.
         eps: Added to the variance, so that equal elements don't cause a division by zero.
     """
     a = input._array

@@ -245,10 +245,8 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """Return sequences (n, channels, output_size), whose elements are maxima of windows.
 
-    The windows have nearly equal sizes, and cover the whole sequence.
-
-    Args:
-        return_indices: Also return the index of each maximum.
+    The windows have nearly equal sizes, and cover the whole sequence. With `return_indices`, the
+    index of each maximum is also returned.
     """
     name, ndim = "adaptive_max_pool1d", input.dim()
     sizes = ints_of(name, "output_size", (output_size,))

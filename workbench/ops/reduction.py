@@ -173,8 +173,7 @@ def mean(
     Every element receives the gradient of its mean, divided by the number of elements in that mean.
 
     Args:
-        dim: One dimension or several, which the result lacks. If omitted, all elements are used.
-        keepdim: Keep the averaged dimensions in the result, with size 1.
+        dim, keepdim: As for `sum`.
         dtype: Convert the elements to this dtype first.
 
     Raises:
@@ -654,10 +653,7 @@ def kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out:
     """Return (values, indices): the k-th smallest elements along `dim`, and where they are.
 
     The smallest element has `k=1`. nan counts as larger than all numbers. The gradient goes to the
-    elements at the returned indices.
-
-    Args:
-        keepdim: Keep the dimension `dim` in the results, with size 1.
+    elements at the returned indices. `keepdim` keeps the dimension `dim` in the results.
 
     Raises:
         RuntimeError: if there are fewer than `k` elements along `dim`.
@@ -840,9 +836,8 @@ It is {2}the sum of the squared deviations from the mean, divided by the number 
 elements minus `correction`.{3}
 
 Args:
-    dim: One dimension or several, which the result lacks. If omitted, all elements are used.
+    dim, keepdim: As for `sum`.
     unbiased: The older name of `correction`: True means 1, False means 0.
-    keepdim: Keep these dimensions in the result, with size 1.
     correction: By default 1, which estimates the {1} of the population
         from which the elements were drawn. 0 gives that of the elements themselves.
 
@@ -907,7 +902,8 @@ def norm(
     Args:
         p: A number: 2 gives the Euclidean length, 1 the sum of absolute values, inf their maximum,
             and 0 the number of nonzero elements. "fro" is the same as 2.
-        dim, keepdim, dtype: As for `sum`.
+        dim, keepdim: As for `sum`.
+        dtype: Convert the elements to this dtype first.
 
     Example:
         >>> torch.norm(torch.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
