@@ -58,6 +58,7 @@ RULES: tuple[Rule, ...] = (
     updates.two_steps,
     updates.taken_back,
     updates.changed_after_use,
+    updates.changed_zeros,
     loop.not_cleared,
     loop.unchanged,
     loop.rate_became_zero,

@@ -8,12 +8,14 @@ from itertools import groupby, pairwise
 
 from ..trace.records import GradChanged
 from ..trace.values import code
+from .backwards import Change
 from .finding import Finding, asked, listed, named, place, plural
 from .measures import distance, is_zero
 from .training_run import TrainedParameter, TrainingRun, Update
 
 _STEPS = 3  # before a report that it is so in each
 _TWICE = 2  # steps by one gradient
+_BETWEEN = "Change or clip gradients between `loss.backward()` and `optimizer.step()`."
 _BACK = 0.9  # of a step that is taken back
 
 
@@ -90,7 +92,7 @@ def changed_after_use(run: TrainingRun) -> Iterator[Finding]:
                 f"update has used them, and they are cleared before the next backward pass, in "
                 f"{plural(len(late), 'step')}."
             ),
-            "Change or clip gradients between `loss.backward()` and `optimizer.step()`.",
+            _BETWEEN,
             event.source,
             at,
             tuple([each.id for each in parameters]),
@@ -106,6 +108,38 @@ def _late(parameter: TrainedParameter, changes: list[tuple[int, GradChanged]]) -
             continue
         if before and before[-1].arrived == arrived:
             yield at, event
+
+
+def changed_zeros(run: TrainingRun) -> Iterator[Finding]:
+    """Find gradients that are scaled or clipped while they are zero: between clearing and the next backward pass."""
+    found: dict[object, list[tuple[TrainedParameter, list[Change]]]] = {}
+    for parameter in run.trained:
+        changes = run.changes.get(parameter.id, [])
+        rows = zip(changes, changes[1:], changes[2:], strict=False)
+        useless = [each for before, each, after in rows if before.clears and after.backward and _is_still_zero(each)]
+        if len(useless) >= _TWICE and len({each.made.source for each in useless}) == 1:
+            found.setdefault(useless[0].made.source, []).append((parameter, useless))
+    for source, group in found.items():
+        first = group[0][1][0]
+        parameters = [parameter for parameter, _ in group]
+        yield Finding(
+            "change not used",
+            False,
+            asked(
+                f"{code(first.made.name)} ({place(source)}) changes the gradients of {named(parameters)} while they "
+                f"are zero: they were cleared before it, and the backward pass comes after it, in "
+                f"{plural(len(group[0][1]), 'step')}."
+            ),
+            _BETWEEN,
+            source,
+            first.event,
+            tuple([each.id for each in parameters]),
+        )
+
+
+def _is_still_zero(change: Change) -> bool:
+    made = change.made
+    return not change.clears and isinstance(made, GradChanged) and made.grad is not None and is_zero(made.grad)
 
 
 def two_steps(run: TrainingRun) -> Iterator[Finding]:

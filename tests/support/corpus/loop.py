@@ -389,7 +389,7 @@ def step_before_a_backward(torch):
     return run
 
 
-def clipped(torch, when):
+def clipped(torch, when, to_none=True):
     """Training steps that clip their gradients before or after the backward pass."""
     net, x, y = mlp(torch, 4, 8, 2), torch.randn(16, 4), torch.randn(16, 2)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
@@ -402,7 +402,7 @@ def clipped(torch, when):
         for _ in range(4):
             loss = torch.nn.functional.mse_loss(net(x), y)
             clip("before clearing")
-            optimizer.zero_grad()
+            optimizer.zero_grad(set_to_none=to_none)
             clip("before backward")
             loss.backward()
             clip("before step")
@@ -412,7 +412,27 @@ def clipped(torch, when):
 
 
 fault("change not used", "in 3 steps", asks=True, at="clip_grad_norm_")(clipped, "before clearing")
+fault("change not used", "while they are zero", asks=True, at="clip_grad_norm_")(clipped, "before backward", False)
 healthy()(clipped, "before step")
+healthy()(clipped, "before step", False)
+
+
+@healthy("a weight that each second step leaves out has a gradient of zeros, which is clipped too")
+def clipped_zeros(torch):
+    one, other, x = mlp(torch, 4, 8, 2), mlp(torch, 4, 8, 2), torch.randn(16, 4)
+    weights = [*one.parameters(), *other.parameters()]
+    optimizer = torch.optim.SGD(weights, lr=0.1)
+
+    def run():
+        for step in range(6):
+            net = other if step % 2 else one
+            loss = net(x).square().mean()
+            optimizer.zero_grad(set_to_none=False)
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(weights, 1.0)
+            optimizer.step()
+
+    return run
 
 
 def q_learning(torch, target_of):
