@@ -114,6 +114,21 @@ def test_lists_and_dicts_and_loops_over_them_tell_models_apart() -> None:
     assert {"nets[0]/head", "nets[1]/head", 'named["a"]/head'} <= called(trace)
 
 
+def test_layers_that_a_module_never_registered_are_called_by_the_list_that_holds_them() -> None:
+    class Listed(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.blocks = [torch.nn.Linear(3, 3), torch.nn.Sequential(torch.nn.Linear(3, 3))]
+
+        def forward(self, x: Any) -> Any:
+            return self.blocks[1](self.blocks[0](x))
+
+    listed = Listed()
+    with workbench.record(torch) as trace:
+        listed(torch.ones(2, 3)).sum().backward()
+    assert modules(trace) == {"listed.blocks[0]", "listed.blocks[1].0"}
+
+
 def test_two_models_that_one_function_is_given_keep_the_names_of_who_gives_them() -> None:
     def run(model: Any) -> None:
         model(x).sum().backward()

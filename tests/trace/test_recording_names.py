@@ -106,6 +106,26 @@ def test_what_a_module_has_is_called_by_its_path_whatever_variable_holds_it_too(
     assert sorted(names(space["trace"])) == ["net.0.bias", "net.0.weight", "used"], "also before it is called"
 
 
+def test_what_a_module_never_registered_is_called_by_the_list_or_dict_that_holds_it():
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.blocks = [torch.nn.Linear(2, 2), torch.nn.Sequential(torch.nn.Linear(2, 2))]
+            self.heads = {"a": torch.nn.Linear(2, 1)}
+
+        def forward(self, x):
+            for block in self.blocks:
+                x = block(x)
+            return self.heads["a"](x)
+
+    net = Net()
+    with record() as trace:
+        for _ in range(2):
+            net(torch.ones(1, 2)).sum().backward()
+    modules = ("net.blocks[0]", "net.blocks[1].0", 'net.heads["a"]')
+    assert sorted(names(trace)) == sorted(f"{each}.{own}" for each in modules for own in ("weight", "bias"))
+
+
 def test_in_a_method_of_a_module_a_variable_is_a_better_name_than_self():
     class Own(torch.nn.Module):
         def __init__(self):

@@ -32,7 +32,7 @@ from .schema import (
     replaced,
     value_of,
 )
-from .stacks import Stack, line_of, outermost_module, spot_of, user_frame, user_line
+from .stacks import Stack, called_modules, line_of, spot_of, user_frame, user_line
 from .values import LIMIT
 from .workbench_engine import grad_of, is_tensor, maker_of, version_of, zeros_of
 
@@ -48,7 +48,7 @@ class EventRecorder(WorkbenchDescriber):
         self._pushing: list[tuple[int, int | None]] = []  # the numbers of levels where tangents are being computed
         self._running = False  # whether a node is
         self._outermost = ModuleNames(is_tensor, tag, self._names)
-        self._module_call = 0  # the last of an outermost module
+        self._met_calls: set[int] = set()  # of modules: the last of an outermost one, and those in it
         # What was put down of the arrays that a node has just sent: none of the user's code comes between that and
         # their arrival, so they need not be summed up again. And of what is about to be a leaf's gradient.
         self._sent: dict[int, tuple[weakref.ref[Any], Any]] = {}
@@ -84,14 +84,26 @@ class EventRecorder(WorkbenchDescriber):
         self._put_node(own, name, kind, False, edges, args, found, saved, stack, scope, 1, attributes, zeros, pushing)
 
     def _meet_module(self, scope: Any) -> None:
-        """Learn the names of what the outermost module holds that is being called, once in each of its calls."""
-        call = None
+        """Learn the names of what the outermost module holds that is being called, once in each of its calls.
+
+        One inside, known by its class only, is registered in none: it may be in a list that is an attribute.
+        """
+        known, calls, met = self._met_calls, list[Any](), True  # the calls from inside
         while scope is not None:
-            call, scope = scope if scope.kind else call, scope.outer
-        if call is not None and call.serial != self._module_call:
-            self._module_call = call.serial
-            if (module := outermost_module()) is not None:
+            if scope.kind:
+                calls.append(scope)
+                met = met and (scope.serial in known or scope.name != scope.kind)
+            scope = scope.outer
+        if not calls or (met and calls[-1].serial in known):
+            return
+        if calls[-1].serial not in known:
+            known.clear()
+        for at, module in reversed([*enumerate(called_modules()[: len(calls)])]):
+            call = calls[at]
+            apart = call is calls[-1] or (call.name == call.kind and type(module).__name__ == call.kind)
+            if apart and call.serial not in known:
                 self._outermost.called(module, self.sampler.frames)
+        known.update([call.serial for call in calls])
 
     def on_returned(self, module: Any, grad: bool) -> None:
         if not (self._running or self._open or self._pushing or self._repeating):

@@ -160,16 +160,16 @@ def _held(frame: FrameType, names: tuple[str, ...]) -> tuple[int, ...]:
     return held
 
 
-def outermost_module() -> Any:
-    """Return the outermost of the workbench's own modules that is being called, if there is one."""
-    found = None
+def called_modules() -> list[Any]:
+    """Return the workbench's own modules that are being called, the innermost first."""
+    found: list[Any] = []
     frame: FrameType | None = _frame_at(1)
     while frame is not None:
         code = frame.f_code
         if code.co_qualname == "Module.__call__" and code.co_filename.startswith(LAYERS):
-            found = frame
+            found.append(dict(local_variables(frame)).get("self"))
         frame = frame.f_back
-    return None if found is None else dict(local_variables(found)).get("self")
+    return found
 
 
 # What every optimizer step calls, in the workbench and in PyTorch; its `self` is the optimizer.
