@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ..trace.values import Value
 from .finding import Finding, asked, named, place, plural
 from .graph import RecordedNode
 from .measures import is_same
@@ -17,7 +18,7 @@ _WORDS = frozenset(
 _PARTS = re.compile(r"[a-z]+|[A-Z][a-z]*")  # of a name: of `q_target`, `targetNet`
 _COMPARED = {"mse_loss", "smooth_l1_loss", "huber_loss", "sub"}  # a prediction and its target
 _BEST = {"max", "amax"}  # of the next state's values
-_STEPS_TO_TARGET = {"add", "mul", "view", "reshape", "squeeze", "unsqueeze"}
+_STEPS_TO_TARGET = {"add", "mul", "view", "reshape", "squeeze", "unsqueeze"}  # with one graph only
 _BACKWARDS = 2  # before it is asked
 
 _Pairs = dict[tuple[str, str], list[tuple[TrainedParameter, TrainedParameter]]]
@@ -53,26 +54,30 @@ def target_trained(run: TrainingRun) -> Iterator[Finding]:
 
 
 def attached_target(run: TrainingRun) -> Iterator[Finding]:
-    """Find targets `r + gamma * max(Q(next))` with a graph to the same weights as the prediction."""
-    found: list[tuple[RecordedNode, list[TrainedParameter]]] = []
+    """Find targets `r + gamma * V(next)` with a graph to the same weights as the prediction."""
+    found: list[tuple[RecordedNode, bool, list[TrainedParameter]]] = []
     for node in run.nodes.values():
         edges = [edge.target for edge in node.made.edges if edge.target in run.nodes]
         if node.made.operation not in _COMPARED or len(edges) != 2 or node.inside or not node.started:
             continue
-        for prediction, target in (edges, edges[::-1]):
-            best = _discounted(run, run.nodes[target or ""])
-            if best is not None and best.id not in run.reached([prediction or ""]):
-                both = {*run.reached([prediction or ""])} & {*run.reached([best.id])}
-                shared = [each for each in run.trained if each.id in both]
-                found += [(run.nodes[target or ""], shared)] if shared else []
+        targets = [_discounted(run, run.nodes[each or ""]) for each in edges]
+        for prediction, target, next_value in zip(edges[::-1], edges, targets, strict=True):
+            # With two of this form nothing says which is the target.
+            if next_value is None or None not in targets or next_value.id in run.reached([prediction or ""]):
+                continue
+            both = {*run.reached([prediction or ""])} & {*run.reached([next_value.id])}
+            shared = [each for each in run.trained if each.id in both]
+            best = next_value.made.operation in _BEST
+            found += [(run.nodes[target or ""], best, shared)] if shared else []
     if len(found) < _BACKWARDS:
         return
-    target, shared = found[0]
+    target, best, shared = found[0]
+    what = "a discounted maximum" if best else "a constant plus a discounted value"
     yield Finding(
         "target not detached",
         False,
         asked(
-            f"The target ({place(target.line)}) is a discounted maximum and has a graph: the loss also sends gradients "
+            f"The target ({place(target.line)}) is {what} and has a graph: the loss also sends gradients "
             f"through it to {named(shared)}, which the prediction comes from, in {plural(len(found), 'forward pass')}."
         ),
         "Compute the target under `with torch.no_grad():`, or `detach()` it.",
@@ -83,15 +88,43 @@ def attached_target(run: TrainingRun) -> Iterator[Finding]:
 
 
 def _discounted(run: TrainingRun, target: RecordedNode) -> RecordedNode | None:
-    """Return the maximum that a target adds to a constant after a product with constants, if it is such a target."""
-    node, seen = target, list[str]()
-    while node.made.operation not in _BEST:
+    """Return the value that a target adds to rewards after a product with a discount, if it is such a target.
+
+    Rewards differ and discounts are at most 1, which tells a target from margins. A maximum may have any constants.
+    """
+    node, met = target, set[str]()
+    is_reward, is_discount = False, True
+    while node.made.operation in _STEPS_TO_TARGET:
         before = [edge.target for edge in node.made.edges if edge.target is not None]
-        if node.made.operation not in _STEPS_TO_TARGET or len(before) != 1 or before[0] not in run.nodes:
+        if len(before) != 1 or before[0] not in run.nodes:
             return None
-        seen.append(node.made.operation)
+        met.add(node.made.operation)
+        is_reward = is_reward or (node.made.operation == "add" and _adds_rewards(run, node))
+        is_discount = is_discount and (node.made.operation != "mul" or _discounts(run, node))
         node = run.nodes[before[0]]
-    return node if {"add", "mul"} <= {*seen} else None
+    if not {"add", "mul"} <= met:
+        return None
+    return node if node.made.operation in _BEST or (is_reward and is_discount) else None
+
+
+def _constants(run: TrainingRun, node: RecordedNode) -> list[Value]:
+    """Return the tensors among a node's arguments that take no gradient."""
+    given = [run.tensors.get(arg.tensor or "") for arg in node.made.args]
+    return [seen.value for seen in given if seen is not None and not seen.requires_grad]
+
+
+def _adds_rewards(run: TrainingRun, node: RecordedNode) -> bool:
+    values = _constants(run, node)
+    return len(values) == 1 and None not in (values[0].min, values[0].max) and values[0].min != values[0].max
+
+
+def _discounts(run: TrainingRun, node: RecordedNode) -> bool:
+    ends = [end for value in _constants(run, node) for end in (value.min, value.max)]
+    try:
+        ends += [float(arg.text) for arg in node.made.args if arg.tensor is None]
+    except ValueError:
+        return False
+    return all(end is not None and 0 <= end <= 1 for end in ends)
 
 
 def _copies(run: TrainingRun) -> _Pairs:

@@ -6,6 +6,7 @@ from bisect import bisect
 from collections.abc import Iterator
 from itertools import groupby, pairwise
 
+from ..trace.facts import SourceLine
 from ..trace.records import GradChanged
 from ..trace.values import code
 from .backwards import Change
@@ -112,34 +113,36 @@ def _late(parameter: TrainedParameter, changes: list[tuple[int, GradChanged]]) -
 
 def changed_zeros(run: TrainingRun) -> Iterator[Finding]:
     """Find gradients that are scaled or clipped while they are zero: between clearing and the next backward pass."""
-    found: dict[object, list[tuple[TrainedParameter, list[Change]]]] = {}
+    found: dict[SourceLine | None, list[tuple[TrainedParameter, list[tuple[int, GradChanged]]]]] = {}
     for parameter in run.trained:
-        changes = run.changes.get(parameter.id, [])
-        rows = zip(changes, changes[1:], changes[2:], strict=False)
-        useless = [each for before, each, after in rows if before.clears and after.backward and _is_still_zero(each)]
-        if len(useless) >= _TWICE and len({each.made.source for each in useless}) == 1:
-            found.setdefault(useless[0].made.source, []).append((parameter, useless))
+        useless = list(_of_zeros(run.changes.get(parameter.id, [])))
+        if len(useless) >= _TWICE and len({made.source for _, made in useless}) == 1:
+            found.setdefault(useless[0][1].source, []).append((parameter, useless))
     for source, group in found.items():
-        first = group[0][1][0]
+        at, made = group[0][1][0]
         parameters = [parameter for parameter, _ in group]
         yield Finding(
             "change not used",
             False,
             asked(
-                f"{code(first.made.name)} ({place(source)}) changes the gradients of {named(parameters)} while they "
-                f"are zero: they were cleared before it, and the backward pass comes after it, in "
+                f"{code(made.name)} ({place(source)}) changes the gradients of {named(parameters)} while they are "
+                f"zero: they were cleared before it, and the backward pass comes after it, in "
                 f"{plural(len(group[0][1]), 'step')}."
             ),
             _BETWEEN,
             source,
-            first.event,
+            at,
             tuple([each.id for each in parameters]),
         )
 
 
-def _is_still_zero(change: Change) -> bool:
-    made = change.made
-    return not change.clears and isinstance(made, GradChanged) and made.grad is not None and is_zero(made.grad)
+def _of_zeros(changes: list[Change]) -> Iterator[tuple[int, GradChanged]]:
+    """Return what was done to a gradient of zeros, after clearing it and before the next one arrives."""
+    for before, each, after in zip(changes, changes[1:], changes[2:], strict=False):
+        made = each.made
+        if before.clears and after.backward and isinstance(made, GradChanged) and not made.clears:
+            if made.grad is not None and is_zero(made.grad):
+                yield each.event, made
 
 
 def two_steps(run: TrainingRun) -> Iterator[Finding]:

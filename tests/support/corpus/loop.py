@@ -457,6 +457,59 @@ for kind in ("attached", "squared by hand"):
 healthy()(q_learning, "detached")
 
 
+def critic(torch, target_of):
+    """An actor and a critic, whose target `r + gamma * V(next)` has a graph, or is detached."""
+    policy, value = mlp(torch, 4, 8, 2), mlp(torch, 4, 8, 1)
+    states, rewards, goes_on = torch.randn(9, 4), torch.randn(8), (torch.arange(8) % 4 > 0).float()
+    optimizer = torch.optim.SGD([*policy.parameters(), *value.parameters()], lr=0.05)
+
+    def run():
+        for _ in range(4):
+            after = value(states[1:]).squeeze(1)
+            after = after.detach() if target_of == "detached" else after
+            target = rewards + 0.9 * after * goes_on
+            if target_of == "the mean":
+                target = rewards + 0.9 * value(states[1:]).mean()
+            advantage = target - value(states[:-1]).squeeze(1)
+            chosen = policy(states[:-1]).log_softmax(1)[:, 0]
+            loss = advantage.square().mean() - (chosen * advantage.detach()).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+    return run
+
+
+for kind in ("attached", "the mean"):
+    fault("target not detached", "in 4 forward passes", "value.0.weight", asks=True, at="target = ")(critic, kind)
+healthy()(critic, "detached")
+
+
+def weighted_margin(torch):
+    """A triplet loss whose margin is added to a weighted distance."""
+    net, x = mlp(torch, 4, 8, 2), torch.randn(3, 8, 4)
+
+    def loss_of():
+        anchor, positive, negative = [net(each) for each in x]
+        near, far = (anchor - positive).square().sum(1), (anchor - negative).square().sum(1)
+        return (0.2 + 0.5 * near - far).relu().mean()
+
+    return train(torch, net, loss_of=loss_of)
+
+
+healthy("both distances have a graph, and the margin is a constant")(weighted_margin)
+
+
+def steps_of_a_flow(torch):
+    """Two outputs of the form `x + h * net(x)` are compared with each other."""
+    net, x = mlp(torch, 4, 8, 4), torch.randn(8, 4)
+    other, mse = x + 0.1, torch.nn.functional.mse_loss
+    return train(torch, net, loss_of=lambda: mse(x + 0.1 * net(x), other + 0.1 * net(other)))
+
+
+healthy("both sides of the comparison have the form of a target")(steps_of_a_flow)
+
+
 def consistent(torch):
     """A model compared with its own maximum under noise: a consistency loss on purpose."""
     net, x = mlp(torch, 4, 8, 2), torch.randn(8, 4)
