@@ -336,6 +336,7 @@ EXAMPLE
     "no logarithm": CLASSES,
     "softmax over the batch": CLASSES,
     "no minus": CLASSES,
+    "constant term": f"model, inputs = mlp(), torch.randn(16, 4, requires_grad=True)\n{LOSS}",
     "padding in the loss": """
 words = torch.tensor([[1, 2, 3, 0, 0], [4, 1, 0, 0, 0]])
 embedding, out = nn.Embedding(5, 8, padding_idx=0), nn.Linear(8, 5)

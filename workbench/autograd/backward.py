@@ -304,6 +304,8 @@ def grad(
         results = gradients_batched(outs, wanted, seeds, keep, create_graph)
     else:
         results = gradients(outs, wanted, seeds, keep, create_graph)
+    if events.listeners and not create_graph:
+        events.emit(("unrecorded", "grad", outs, tuple([g for g in results if g is not None])))
     for i, (t, g) in enumerate(zip(wanted, results, strict=True)):
         if g is None and not allow_unused:
             raise events.failed(RuntimeError(errors.UNUSED_INPUT.format(i)), t, *outs)

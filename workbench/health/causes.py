@@ -65,11 +65,13 @@ def without_gradients(run: TrainingRun) -> Iterator[Finding]:
     began = [each.event for each in run.backwards]
     for same, all in found.items():
         steps = len({bisect(began, node.event) for node, _ in all})
-        if len(given[same]) == 1:  # features that were computed once, before the loop
-            continue
-        if steps < _STEPS or not run.is_training:  # weights that train elsewhere are known after the first of them
-            continue
         node, cut = all[0]
+        # Features may be computed once, before the loop, and weights that train elsewhere are known after some steps:
+        # but a checkpoint runs its part again only for gradients.
+        if cut.word != "checkpoint" and (len(given[same]) == 1 or steps < _STEPS):
+            continue
+        if not run.is_training:
+            continue
         how, leave = _SWITCHED_OFF[cut.word]
         yield Finding(
             "under no_grad",

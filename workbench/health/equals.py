@@ -18,6 +18,7 @@ from .graph import RecordedNode
 
 _EXACT = 1e-4  # as a share of the norm, by which a result may differ: it's rounding
 _WRONG = 0.05  # by which a gradient may not
+_NUMBERS = 3  # of different size, by which a function of single numbers is known
 
 Array = Any
 
@@ -43,6 +44,20 @@ def _t(a: Array) -> Array:
     return np.swapaxes(a, -1, -2)
 
 
+_OF_NUMBERS = (  # functions of single numbers
+    _Form("exp({0})", lambda a: np.exp(a), lambda g, a: [g * np.exp(a)]),
+    _Form("{0} ** 2", lambda a: a * a, lambda g, a: [g * 2 * a]),
+    _Form("{0} ** 3", lambda a: a**3, lambda g, a: [g * 3 * a * a]),
+    _Form("sqrt({0})", lambda a: np.sqrt(a), lambda g, a: [g * 0.5 / np.sqrt(a)]),
+    _Form("log({0})", lambda a: np.log(a), lambda g, a: [g / a]),
+    _Form("1 / {0}", lambda a: 1 / a, lambda g, a: [-g / a / a]),
+    _Form("sin({0})", lambda a: np.sin(a), lambda g, a: [g * np.cos(a)]),
+    _Form("cos({0})", lambda a: np.cos(a), lambda g, a: [-g * np.sin(a)]),
+    _Form("tanh({0})", lambda a: np.tanh(a), lambda g, a: [g * (1 - np.tanh(a) ** 2)]),
+    _Form("sigmoid({0})", lambda a: _sigmoid(a), lambda g, a: [g * _sigmoid(a) * _sigmoid(-a)]),
+    _Form("{0} * sigmoid({0})", lambda a: a * _sigmoid(a), lambda g, a: [g * _sigmoid(a) * (1 + a * _sigmoid(-a))]),
+    _Form("log(1 + exp({0}))", lambda a: np.logaddexp(a, 0), lambda g, a: [g * _sigmoid(a)]),
+)
 _FORMS: dict[int, tuple[_Form, ...]] = {
     1: (
         _Form("{0}.sum()", lambda a: a.sum(), lambda g, a: [g + 0 * a]),
@@ -68,6 +83,10 @@ _FORMS: dict[int, tuple[_Form, ...]] = {
         _Form("{0} * {1} + {2}", lambda a, b, c: a * b + c, lambda g, a, b, c: [g * b, g * a, g]),
     ),
 }
+
+
+def _sigmoid(a: Array) -> Array:
+    return 1 / (1 + np.exp(-a))
 
 
 def _softmax(a: Array) -> Array:
@@ -101,7 +120,8 @@ def _fitting(
     given: Sequence[Array], result: Array, grad: Array
 ) -> Iterator[tuple[tuple[int, ...], _Form, list[Array]]]:
     """Return the formulas that give the result, each with the order of its inputs, and their gradients."""
-    for form in _FORMS.get(len(given), ()):
+    known = _OF_NUMBERS if len(given) == 1 and _tells_apart(given[0]) else ()
+    for form in (*_FORMS.get(len(given), ()), *known):
         for order in permutations(range(len(given))):
             inputs = [given[at] for at in order]
             with suppress(ValueError):  # shapes that don't fit
@@ -109,6 +129,11 @@ def _fitting(
                 if value.shape == result.shape and np.any(value) and _is_near(value, result):
                     grads = form.gradients(grad, *inputs)
                     yield order, form, [_summed(each, to.shape) for each, to in zip(grads, inputs, strict=True)]
+
+
+def _tells_apart(given: Array) -> bool:
+    """Return True if there are enough numbers to know a function by: at 0 and 1 many give the same."""
+    return len({abs(number) for number in given.flat} - {0.0, 1.0}) >= _NUMBERS
 
 
 def _summed(grad: Array, shape: tuple[int, ...]) -> Array:

@@ -83,6 +83,7 @@ RULES: tuple[Rule, ...] = (
     losses.chances_without_log,
     losses.over_the_batch,
     losses.without_minus,
+    losses.constant_term,
     layers.broadcast_target,
     layers.padded_targets,
     layers.statistics_stay,

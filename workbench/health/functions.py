@@ -47,14 +47,14 @@ def not_the_derivative(run: TrainingRun) -> Iterator[Finding]:
         if _are_apart(pairs := _pairs(nodes)):
             yield _pairs_finding(nodes[0], pairs)
             continue
-        if (unlike := _unlike(nodes)) is not None:
-            yield _equal_finding(*unlike)
-            continue
         for node in nodes[:_CALLS]:
             slopes = _slopes(node)
             if slopes and _differs(node, slopes):
                 yield _finding_of(node, slopes)
                 break
+        else:
+            if (unlike := _unlike(nodes)) is not None:
+                yield _equal_finding(*unlike)
 
 
 def compared(run: TrainingRun) -> str:
@@ -72,8 +72,8 @@ def compared(run: TrainingRun) -> str:
     if left:
         said.append(
             f"The backward of {listed(left)} was not compared with differences, which needs {_POINTS} numbers with "
-            "separate results, a plain product or sum of the inputs, or steps in which the inputs change little. "
-            f"Check it with `torch.autograd.gradcheck({left[0]}.apply, inputs)`"
+            "separate results, a result that equals a common formula, such as a product, or steps in which the inputs "
+            f"change little. Check it with `torch.autograd.gradcheck({left[0]}.apply, inputs)`"
         )
     return ". ".join(said)
 
@@ -242,8 +242,8 @@ def _equal_finding(node: RecordedNode, equal: Equal) -> Finding:
             f"but the gradient of {wrong} is not that of this formula. `backward` sent {sent}, and the formula gives "
             f"{expected}."
         ),
-        "Look for a transpose, a sign, a factor, or the order of the returned gradients. Check it in float64: "
-        f"`torch.autograd.gradcheck({name}.apply, inputs)`.",
+        "Look for a missing incoming gradient, a transpose, a sign, a factor, or the order of the returned gradients. "
+        f"Check it in float64: `torch.autograd.gradcheck({name}.apply, inputs)`.",
         node.line,
         node.finished[0],
         (node.id,),

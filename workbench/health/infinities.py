@@ -70,6 +70,10 @@ _DOMAINS = {
     "log1p": (-1.0, inf, "Check why its input falls below -1, or clamp it above -1: it isn't defined there."),
     "acos": (-1.0, 1.0, "Check why its input leaves the range from -1 to 1, or clamp it to just inside."),
 }
+_CHOOSE_FIRST = (
+    "Replace the bad inputs before this operation, for example `safe = torch.where(x > 0, x, 1.0)`. A `where` after it "
+    "is too late: it sends a gradient of 0 to the values that it didn't choose, and 0 × inf is nan."
+)
 _WHY_AT_0 = re.compile(r": (its derivative|it) is infinite at 0\.$")  # of a hint, where the sentence says so
 _SLOPES = frozenset("sqrt rsqrt log log2 log10 reciprocal".split())  # whose derivative is infinite at 0
 _MADE_NAN = {"mul": "0 × inf is nan", "add": "inf - inf is nan", "sub": "inf - inf is nan"}  # from infinite inputs
@@ -218,6 +222,8 @@ def _by_backward(run: TrainingRun, node: RecordedNode) -> Finding:
     if node.made.operation in _SLOPES and any(0 in (value.min, value.max) for value in known):
         inputs += f"; the slope of `{node.made.operation}` is infinite at 0"
         hint = _WHY_AT_0.sub(".", hint)
+    if node.made.operation in _DOMAINS and _is_chosen_from(run, node):
+        hint = _CHOOSE_FIRST
     return Finding(
         "not finite",
         True,
@@ -231,6 +237,12 @@ def _by_backward(run: TrainingRun, node: RecordedNode) -> Finding:
         node.finished[0],
         (node.id,),
     )
+
+
+def _is_chosen_from(run: TrainingRun, node: RecordedNode) -> bool:
+    """Return True if only `where` uses a result: it was to replace what isn't finite."""
+    users = run.users.get(node.id, ())
+    return bool(users) and all(run.nodes[user].made.operation == "where" for user in users if user in run.nodes)
 
 
 def _inputs_words(run: TrainingRun, node: RecordedNode, known: Sequence[Value]) -> str:

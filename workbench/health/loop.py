@@ -119,6 +119,7 @@ def not_cleared(run: TrainingRun) -> Iterator[Finding]:
     parameters = [parameter for parameter, _ in dirty]
     parameter, update = dirty[0]
     norms = [each.after.norm for each in parameter.gradients if each.after is not None][:4]
+    cleared = f"{parameter.name}.grad = None"
     yield Finding(
         "gradients not cleared",
         True,
@@ -127,7 +128,7 @@ def not_cleared(run: TrainingRun) -> Iterator[Finding]:
         f"{', '.join([number(norm, digits=3) for norm in norms])}.",
         "Call `optimizer.zero_grad()` once per update, before its first backward pass."
         if update.optimizer
-        else f"Clear the gradient once per update, before its first backward pass: `{parameter.slot} = None`.",
+        else f"Clear the gradient once per update, before its first backward pass: {code(cleared)}.",
         update.source,
         update.event,
         tuple([each.id for each in parameters]),

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .finding import Finding, asked, told
+from .finding import Finding, asked, place, told
 from .layers import source_of
+from .measures import size_of
 from .training_run import RecordedNode, TrainingRun
 
 _NLL = ("nll_loss", "nll_loss2d", "nll_loss_nd")
 _MATRIX = 2  # dimensions of scores: a row for each sample
 _CHOSEN = {"gather", "index", "select"}  # which take the logarithm of one chance
+_ADDS = {"add", "sub", "rsub"}
+_SCALES = {"mul", "div", "neg"}
 _AVERAGED = {"mean", "sum", "view", "reshape", "squeeze", "add", "div"}  # from there to the loss
 
 
@@ -101,6 +104,39 @@ def without_minus(run: TrainingRun) -> Iterator[Finding]:
                 (chosen.id, root.id),
             )
             return
+
+
+def constant_term(run: TrainingRun) -> Iterator[Finding]:
+    """Find a loss with a term computed from gradients that have no graph, such as a gradient penalty."""
+    for backward in run.backwards:
+        left = [] if backward.inner or backward.failed else [root.node for root in backward.roots]
+        while left:
+            node = run.nodes.get(left.pop())
+            if node is None or node.made.operation not in (*_ADDS, *_SCALES):
+                continue
+            edges = [edge.target for edge in node.made.edges if edge.target is not None]
+            if node.made.operation in _ADDS or len(edges) == 1:
+                left += edges
+            given = [run.tensors.get(arg.tensor or "") for arg in node.made.args]
+            cuts = [
+                each.cut for each in given if each is not None and each.cut is not None and size_of(each.value) == 1
+            ]
+            cut = next((each for each in cuts if each.word == "grad"), None)
+            if node.made.operation in _ADDS and cut is not None:
+                yield Finding(
+                    "constant term",
+                    False,
+                    asked(
+                        f"A term of the loss has no gradient: {told(node)} adds a number that was computed from the "
+                        f"result of `autograd.grad()` ({place(cut.source)}). Without `create_graph=True` this result "
+                        "has no graph, so the term changes no weight."
+                    ),
+                    "Call `autograd.grad()` with `create_graph=True`.",
+                    cut.source or node.line,
+                    node.event,
+                    (node.id,),
+                )
+                return
 
 
 def _losses(run: TrainingRun, operations: tuple[str, ...]) -> Iterator[RecordedNode]:

@@ -107,12 +107,13 @@ class MissingGradient(UnreachedGradient):
         _, failed = self.graph.failures[-1] if self.graph.failures else (0, None)
         if failed is None or self.loss is not None:
             return
-        which = f"The backward pass{at_line(failed.source)}"
-        refusal = refusal_of(self.graph, failed)
-        message = shortened(failed.message)
-        made.sentences[-1] = f"{which} was refused before it began{f': {message}' if refusal is None else '.'}"
-        made.sentences += [] if refusal is None else [refusal.sentence]
-        made.advice = "" if refusal is None else f"Fix: {refusal.advice}"
+        refusal, at = refusal_of(self.graph, failed), at_line(failed.source)
+        if refusal is None:
+            made.sentences[-1] = f"An error{at} came before any backward pass: {shortened(failed.message)}"
+            return
+        made.sentences[-1] = f"The backward pass{at} was refused before it began."
+        made.sentences.append(refusal.sentence)
+        made.advice = f"Fix: {refusal.advice}"
 
     def _loss_takes_none(self, made: Answer) -> Answer:
         assert self.loss is not None

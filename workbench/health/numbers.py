@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ..trace.call_records import MODULE_HOOKS
-from ..trace.values import number, unit_axis
+from ..trace.values import code, number, unit_axis
 from .finding import Finding, asked, hook_words, named, phrases, place, plural, ranges, told
 from .graph import RecordedNode
 from .measures import is_nothing, is_zero, size_of, units_off
 from .training_run import TrainedParameter, TrainingRun, TrainingStep
 from .zero_gradient import PRODUCTS as _PRODUCTS
-from .zero_gradient import STEPS, canceled_at, lost_at, zeroed_by
+from .zero_gradient import STEPS, canceled_at, is_of_one, lost_at, zero_factors, zeroed_by
 
 _LEAST_LAYERS = 4  # that a trend needs
 _LEAST_ROUNDS = 8
@@ -330,19 +330,28 @@ def zero_gradients(run: TrainingRun) -> Iterator[Finding]:
                     f"gradient of norm {number(grad.norm, digits=3)} and passed on exact zeros, so the gradient of "
                     f"{named(lost)} is exactly zero."
                 ),
-                _with_a_slope(same[0].made.operation),
+                _with_a_slope(run, same[0]),
                 same[0].line,
                 same[0].finished[0],
                 (same[0].id, *[each.id for each in lost]),
             )
             return
+    if (starved := _without_input(run, [each for each in weights if len(each.shape) > 1])) is not None:
+        yield starved
+        return
     offsets = [each for each in weights if _is_offset(run, each)]
     if len(offsets) < len(weights):
         yield from _zeros_between_nodes(run, [each for each in weights if each not in offsets])
 
 
-def _with_a_slope(operation: str) -> str:
+def _with_a_slope(run: TrainingRun, node: RecordedNode) -> str:
     """Return what to do about an operation that sends only zeros, from what its derivative is."""
+    operation = node.made.operation
+    if is_of_one(run, node.id):
+        return (
+            "For two classes with one score, use `sigmoid` or `binary_cross_entropy_with_logits`. Otherwise return one "
+            f"score per class: over a dimension of size 1, `{operation}` is the same for any input."
+        )
     if operation in STEPS:
         return (
             "Use an operation with a slope, or pass the gradient straight through, as in "
@@ -388,6 +397,35 @@ def _locked(run: TrainingRun, weights: Sequence[TrainedParameter]) -> Finding | 
         node.line,
         node.event,
         (*[each.id for each in stopped], factor.id),
+    )
+
+
+def _without_input(run: TrainingRun, weights: Sequence[TrainedParameter]) -> Finding | None:
+    """Find weights that are multiplied by data that are all zeros."""
+    found: list[tuple[TrainedParameter, RecordedNode, str]] = []
+    for weight in weights:
+        whole = [each for each in run.backwards if not each.inner and not each.failed and weight.id in each.added]
+        for id in lost_at(run, whole[-1], weight.id, is_nothing) if whole else ():
+            is_product = id in run.nodes and run.nodes[id].made.operation in _PRODUCTS
+            zeros = zero_factors(run, id, weight.id) if is_product else []
+            seen = run.tensors.get(zeros[0].tensor or "") if zeros else None
+            if seen is not None and seen.node is None and not seen.requires_grad:
+                found.append((weight, run.nodes[id], seen.name or ""))
+    if not found:
+        return None
+    node, name = found[0][1:]
+    starved = [weight for weight, at, _ in found if at is node]
+    return Finding(
+        "zero gradient",
+        False,
+        asked(
+            f"{code(name) if name else 'The input'} is all zeros in {told(node)}: in "
+            f"{plural(len(starved[0].gradients), 'backward pass')} the gradient of {named(starved)} is exactly zero."
+        ),
+        "Check where the data come from: a weight that is multiplied by zeros gets no gradient.",
+        node.line,
+        node.event,
+        (node.id, *[each.id for each in starved]),
     )
 
 

@@ -48,7 +48,7 @@ def other_model(run: TrainingRun) -> Iterator[Finding]:
         return
     at, event = idle[0]
     theirs = [run.parameters[id] for group in event.groups for id in group.parameters if id in run.parameters]
-    if not left:
+    if not left or any(each.used for each in theirs):
         yield from _copies(run, at, event, theirs)
         return
     norms = [got.after.norm for got in left[0].gradients[:4] if got.after is not None]
@@ -101,10 +101,11 @@ def _copies(run: TrainingRun, at: int, event: OptimizerFound, theirs: list[Train
 
 
 def _is_idle(run: TrainingRun, at: int, event: OptimizerFound) -> bool:
-    """Return True if no parameter of an optimizer was used or changed, or got a gradient."""
+    """Return True if no parameter of an optimizer changed or got a gradient, and no backward pass ran what used it."""
     ids = [id for group in event.groups for id in group.parameters]
     known = [run.parameters[id] for id in ids if id in run.parameters]
-    busy = any(each.used or each.gradients or each.updates or each.grad is not None for each in known)
+    reached = any(run.nodes[node].started for each in known for node in each.used)
+    busy = reached or any(each.gradients or each.updates or each.grad is not None for each in known)
     began = sum(each.event < at for each in run.backwards)
     return bool(known) and len(known) == len(ids) and not busy and began > 0
 

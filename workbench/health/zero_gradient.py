@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Container
 
 from ..trace.call_records import HookRan
+from ..trace.facts import Saved
 from ..trace.values import Value, code
 from .backwards import RecordedBackward
 from .graph import RecordedGraph
@@ -68,16 +69,38 @@ def blocked(graph: RecordedGraph, node: str) -> str:
     made = graph.nodes[node].made
     if made.operation in STEPS:
         return f"the derivative of `{made.operation}` is 0 wherever it exists"
+    if is_of_one(graph, node):
+        return "it normalizes over a dimension of size 1, so its result is the same for any input"
     if made.operation in MASKS and (outputs := _outputs(graph, node)) and all(map(is_zero, outputs)):
         who = "ReLU" if made.operation == "relu" else "it"
         return f"all its outputs are 0, and {who} passes no gradient where its output is 0"
     return ""
 
 
+def is_of_one(graph: RecordedGraph, node: str) -> bool:
+    """Return True if a softmax has probabilities of 1 only: there is one class."""
+    only = {"softmax": 1.0, "log_softmax": 0.0}.get(graph.nodes[node].made.operation)
+    outputs = _outputs(graph, node)
+    return only is not None and bool(outputs) and all(each.min == each.max == only for each in outputs)
+
+
 def zero_because(graph: RecordedGraph, node: str, place: str) -> str:
     """Return why a node that received a gradient may have sent zeros toward a place; "" if nothing is known."""
     if why := blocked(graph, node):
         return why
+    made = graph.nodes[node].made
+    zeros = zero_factors(graph, node, place)
+    if zeros:
+        seen = graph.tensors.get(zeros[0].tensor or "")
+        name = f", {code(seen.name)}," if seen is not None and seen.name else ""
+        return f"{'the other factor' if made.operation in PRODUCTS else 'what it saved'}{name} is all zeros"
+    if made.operation == "embedding":  # it hands on what comes, but for the one row that is padding
+        return "it only looked up the row of its `padding_idx`, which takes no gradient"
+    return "the gradient arrived only where none gets through" if made.operation in MASKS else ""
+
+
+def zero_factors(graph: RecordedGraph, node: str, place: str) -> list[Saved]:
+    """Return what a node saved besides the factor that its gradient toward a place is for, where that is all zeros."""
     own, made = graph.nodes[node], graph.nodes[node].made
     before = graph.before(place)
     towards = [to for to in graph.targets(node) if to in before]
@@ -87,14 +110,7 @@ def zero_because(graph: RecordedGraph, node: str, place: str) -> str:
         for saved in made.saved
         if saved.name not in _PLACES and saved.name not in ITSELF and graph.places.get(saved.tensor or "") not in only
     ]
-    zeros = [saved for saved in factors if saved.name in own.saved and is_zero(own.saved[saved.name])]
-    if zeros:
-        seen = graph.tensors.get(zeros[0].tensor or "")
-        name = f", {code(seen.name)}," if seen is not None and seen.name else ""
-        return f"{'the other factor' if made.operation in PRODUCTS else 'what it saved'}{name} is all zeros"
-    if made.operation == "embedding":  # it hands on what comes, but for the one row that is padding
-        return "it only looked up the row of its `padding_idx`, which takes no gradient"
-    return "the gradient arrived only where none gets through" if made.operation in MASKS else ""
+    return [saved for saved in factors if saved.name in own.saved and is_zero(own.saved[saved.name])]
 
 
 def _outputs(graph: RecordedGraph, node: str) -> list[Value]:

@@ -15,7 +15,7 @@ from ..autograd.levels import is_batched
 from ..autograd.state import unusual
 from ..autograd.tensor import Tensor, wrap
 from ..errors import warn
-from ..events import listeners
+from ..events import emit, listeners
 from .core.checks import bool_of, check_tensor, dims_of, not_a_tensor, number_of, numpy_names, only_floats, promoted
 from .core.dispatch import dispatch_equality
 from .core.op import define, method, operation, operator
@@ -483,9 +483,11 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """
     _refuse_batches(errors.VMAP_DYNAMIC.format("nonzero"), input)
     where = [as_int64(places) for places in np.nonzero(np.atleast_1d(input._array))]
-    if as_tuple:
-        return tuple(wrap(w) for w in where)
-    return wrap(np.stack(where, 1)[:, : input._array.ndim])
+    arrays = where if as_tuple else [np.stack(where, 1)[:, : input._array.ndim]]
+    made = tuple([wrap(array) for array in arrays])
+    if listeners:
+        emit(("unrecorded", "nonzero", (input,), made))
+    return made if as_tuple else made[0]
 
 
 @operation()

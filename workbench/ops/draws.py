@@ -10,6 +10,7 @@ from .. import errors
 from ..autograd import dtypes
 from ..autograd.dtypes import dtype as Dtype
 from ..autograd.tensor import Tensor
+from ..events import emit, listeners
 from .core.checks import check_tensor, int_of
 from .core.op import define, operation
 from .core.results import into
@@ -95,7 +96,10 @@ def multinomial(self: Tensor, num_samples: int, replacement: bool = False, *, ge
         noise = source.random((*batch, *p.shape[:-1], count)) * upto[..., -1:]
         return (upto[..., None, :-1] <= noise[..., None]).sum(-1)
 
-    return drawn(draw, np.dtype(np.int64), False)
+    made = drawn(draw, np.dtype(np.int64), False)
+    if listeners:
+        emit(("unrecorded", "multinomial", (self,), (made,)))
+    return made
 
 
 _bernoulli = define(

@@ -22,7 +22,7 @@ _RUNS = "checkpoint"  # the one that runs code of the user's
 
 
 # What ends the way of a gradient by itself: it is done for that, or copies numbers alone.
-CUTTING = frozenset(("data", "detach", "detach_", "tensor", "new_tensor"))
+CUTTING = frozenset(("data", "detach", "detach_", "tensor", "new_tensor", "grad"))
 _ON_PURPOSE = ("detach", "data")
 _MIXES = frozenset("add sub rsub mul div iadd isub imul radd rmul".split())  # values of both sides go into each result
 REPLACES = frozenset(("zero_", "fill_"))  # what leaves nothing of what was there before
@@ -67,9 +67,18 @@ _INSTEAD = {
     "new_tensor": "Use `clone()` instead.",
     "sample": "Use `rsample()` instead.",
     "checkpoint": "Call `checkpoint` with `use_reentrant=False`.",
+    "grad": "Call `autograd.grad()` with `create_graph=True`.",
 }
 _UPDATE = re.compile(r"^([\w.\[\]]+) = \1 ([-+]) (.*\.grad\b.*)$")  # by hand, which makes another tensor
 _CONVERSIONS = frozenset("long int short char byte bool".split())  # methods that `to` is called by
+# The operations of the own engine that others call, and those by which a line names them.
+_OUTER = {
+    "foremost": ("topk", "kthvalue"),
+    "places_of": ("bucketize", "searchsorted"),
+    "argmax": ("argmax", "max"),
+    "argmin": ("argmin", "min"),
+    "ne": ("ne", "count_nonzero"),
+}
 _COMPARISONS = frozenset("eq ne gt ge lt le isclose logical_and logical_or logical_not logical_xor".split())
 # What to use instead of operations that give integers.
 _DIFFERENTIABLE = {
@@ -103,7 +112,7 @@ def instead(cut: Cut) -> str:
     written = _written(cut)
     if written in _CONVERSIONS or cut.operation in ("to", "_to_copy", "to_copy", "type"):
         return f"Leave out {cut_words(cut)}."
-    return _DIFFERENTIABLE.get(cut.operation, f"Compute with the input of {cut_words(cut)} instead.")
+    return _DIFFERENTIABLE.get(written, f"Compute with the input of {cut_words(cut)} instead.")
 
 
 def _written(cut: Cut) -> str:
@@ -111,6 +120,8 @@ def _written(cut: Cut) -> str:
     text = "" if cut.source is None else cut.source.text
     if re.search(rf"\b{re.escape(cut.operation)}\(", text):
         return cut.operation
+    if outer := _OUTER.get(cut.operation):
+        return next((each for each in outer if re.search(rf"\b{each}\(", text)), outer[0])
     found = {each for each in re.findall(r"\.(\w+)\(\)", text) if each in _CONVERSIONS}
     return found.pop() if cut.operation in ("to", "_to_copy", "to_copy", "type") and len(found) == 1 else cut.operation
 

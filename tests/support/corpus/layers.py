@@ -117,6 +117,33 @@ for loss in (sigmoid_once, logarithm, minus, weighted):
     healthy()(lost, loss)
 
 
+def penalized(torch, creates, rounds=2):
+    """A critic with a gradient penalty, whose gradient has a graph or not."""
+    critic, x = mlp(torch, 2, 6, 1), torch.randn(8, 2, requires_grad=True)
+
+    def loss_of():
+        (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=creates)  # of the input
+        penalty = ((g.norm(dim=1) - 1) ** 2).mean()
+        return critic(x).mean() + 10 * penalty
+
+    return train(torch, critic, loss_of=loss_of, rounds=rounds)
+
+
+fault("constant term", "the addition", "create_graph=True", at="# of the input", asks=True)(penalized, False)
+healthy()(penalized, True)
+
+
+@healthy("gradients without a graph, as a step of the weights")
+def first_order(torch):
+    w, x = torch.randn(3, 1, requires_grad=True), torch.randn(10, 3)
+
+    def loss_of():
+        (g,) = torch.autograd.grad((x @ w).square().mean(), w)
+        return ((x @ (w - 0.1 * g)) - 1).square().mean() + (w * g).square().mean()
+
+    return train(torch, None, loss_of=loss_of, given=[w], lr=0.01)
+
+
 # The mode of a module: an evaluation in training mode, a training in evaluation mode.
 
 

@@ -368,6 +368,26 @@ for advice, operation, values, by in (
     fault("not finite", advice, at="operation", beside=ANY)(outside, operation, *values, by=by)
 
 
+def chosen_by_where(torch, first):
+    """A root of which a `where` chooses the numbers that have one, before or after it was taken."""
+    x = torch.tensor([4.0, 0.0, -1.0], requires_grad=True)
+
+    def run():
+        if first:
+            y = torch.where(x > 0, torch.where(x > 0, x, torch.ones_like(x)).sqrt(), torch.zeros_like(x))
+        else:
+            y = torch.where(x > 0, (x * 1).sqrt(), torch.zeros_like(x))
+        y.sum().backward()
+
+    return run
+
+
+fault("not finite", "sqrt (", "safe = torch.where(x > 0, x, 1.0)", "is too late", at="(x * 1).sqrt()", why="x")(
+    chosen_by_where, False
+)
+healthy("a where before the root")(chosen_by_where, True)
+
+
 @fault("not finite", "differences between eigenvalues", at="eigh", beside=ANY)
 def equal_eigenvalues(torch):
     """Eigenvectors of a matrix whose eigenvalues are equal."""

@@ -230,6 +230,36 @@ fault(ZERO, "net.weight", "hook", asks=True, why="net.weight")(between, "module"
 fault(ZERO, "net.weight", "cancel out", at="torch.tanh", asks=True, why="net.weight")(between, "sum")
 
 
+def without_data(torch, filled):
+    """Data that were never filled in."""
+    net, x = mlp(torch, 4, 6, 1), torch.zeros(12, 4)
+    x[:, 0] = filled
+    return train(torch, net, x, torch.randn(12, 1))
+
+
+fault(ZERO, "x is all zeros in ROOT/0", "net.0.weight", at="net(x)", asks=True, why="net.0.weight")(without_data, 0.0)
+healthy("data with columns of zeros")(without_data, 1.0)
+
+
+def one_class(torch, loss):
+    """A softmax over one score."""
+    net, x, functional = torch.nn.Linear(4, 1), torch.randn(12, 4), torch.nn.functional
+    y = torch.arange(12) % 2
+
+    def loss_of():
+        if loss == "cross_entropy":
+            return functional.cross_entropy(net(x), 0 * y)  # of one
+        return functional.mse_loss(net(x).softmax(1), 1.0 * y[:, None])  # of one
+
+    return train(torch, net, loss_of=loss_of)
+
+
+for loss in ("cross_entropy", "mse_loss"):
+    fault(ZERO, "over a dimension of size 1", "one score per class", at="# of one", asks=True, why="net.weight")(
+        one_class, loss
+    )
+
+
 def adapted(torch, first, second):
     """An adapter beside a frozen layer, whose two factors begin with such numbers; None is for random ones."""
     nn = torch.nn
@@ -525,6 +555,15 @@ FORMULAS = {
     "softmax by itself": (lambda x: x.softmax(1), lambda g, x: (g * x.softmax(1),)),
     "average": (lambda x: x.mean(), lambda g, x: (g / x.numel() + 0 * x,)),
     "average as a sum": (lambda x: x.mean(), lambda g, x: (g + 0 * x,)),
+    "exponential": (lambda x: x.exp(), lambda g, x: (g * x.exp(),)),
+    "exponential without what came": (lambda x: x.exp(), lambda g, x: (x.exp(),)),
+    "swish": (
+        lambda x: x * x.sigmoid(),
+        lambda g, x: (g * (x.sigmoid() + x * x.sigmoid() * (1 - x.sigmoid())),),
+    ),
+    "sigmoid by its input": (lambda x: x.sigmoid(), lambda g, x: (g * x * (1 - x),)),
+    "clipped exponential": (lambda x: x.exp(), lambda g, x: (g * x.clamp(-15, 15).exp(),)),
+    "sizes": (lambda x: x.abs(), lambda g, x: (g * x.sign(),)),
     "signs": (lambda x, w: x @ w.sign(), lambda g, x, w: (g @ w.sign().t(), x.t() @ g)),
     "copy": (lambda x: x * 1.0, lambda g, x: (-0.5 * g,)),
 }
@@ -562,10 +601,14 @@ for kind, gradient in {
     "difference without the sign": "equals `a - b`, but the gradient of b is not",
     "softmax by itself": "equals `softmax(a, -1)`",
     "average as a sum": "equals `a.mean()`",
+    "exponential without what came": "equals `exp(a)`",
+    "sigmoid by its input": "equals `sigmoid(a)`",
 }.items():
     fault("not the derivative", *UNLIKE, gradient, at="Formula.apply", asks=True)(formula, kind)
-for kind in ("linear", "linear with a bias", "scores", "difference", "softmax", "average"):
+for kind in ("linear", "linear with a bias", "scores", "difference", "softmax", "average", "exponential", "swish"):
     healthy()(formula, kind)
+healthy("a gradient that is kept in bounds")(formula, "clipped exponential")
+healthy("a function that no formula is known of")(formula, "sizes")
 healthy("the signs of weights, straight through")(formula, "signs")
 healthy("a gradient of another factor and sign on purpose")(formula, "copy")
 

@@ -388,7 +388,7 @@ healthy()(cached, True)
 healthy()(cached, True, "a buffer")
 
 
-def checkpointed(torch, asks_for_input):
+def checkpointed(torch, asks_for_input, rounds=4):
     """Layers in a checkpoint of the old kind, which goes back only where an input takes a gradient."""
     body, head = mlp(torch, 6, 8), torch.nn.Linear(8, 3)
     x, y = classes(torch)
@@ -398,10 +398,13 @@ def checkpointed(torch, asks_for_input):
         made = torch.utils.checkpoint.checkpoint(body, x, use_reentrant=True)
         return torch.nn.functional.cross_entropy(head(made), y)
 
-    return train(torch, None, loss_of=loss_of, given=weights(body, head))
+    return train(torch, None, loss_of=loss_of, given=weights(body, head), rounds=rounds)
 
 
-fault("under no_grad", "use_reentrant=True", "use_reentrant=False", at="made = ", asks=True)(checkpointed, False)
+for rounds in (4, 1):
+    fault("under no_grad", "use_reentrant=True", "use_reentrant=False", at="made = ", asks=True)(
+        checkpointed, False, rounds
+    )
 healthy("an input takes a gradient for the sake of the checkpoint")(checkpointed, True)
 
 
@@ -559,6 +562,9 @@ def copied_each_time(torch, how, kind="SGD"):
         if how == "clone":
             w, b = (each.detach().clone().requires_grad_() for each in net.parameters())
             return x @ w.t() + b, [w, b]
+        if how == "node":
+            w, b = (each.clone().detach().requires_grad_() for each in net.parameters())
+            return x @ w.t() + b, [w, b]
         if how == "parameter":
             w, b = (nn.Parameter(each.data) for each in net.parameters())
             return nn.functional.linear(x, w, b), [w, b]
@@ -585,6 +591,7 @@ for how in ("clone", "parameter", "new", "data", "copy"):
     fault("optimizer of another model", "SGD", "updates nothing", "In each of 4 backward passes", "new tensors")(
         copied_each_time, how
     )
+fault("optimizer of another model", "SGD", "updates nothing", "4 backward passes", beside=ANY)(copied_each_time, "node")
 healthy("the gradients of a copy are given to the weights")(copied_each_time, "handed")
 
 

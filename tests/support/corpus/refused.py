@@ -48,6 +48,32 @@ def backward_under_no_grad(torch):
     return run
 
 
+@cut_off("grad(", "grad() at", "create_graph=True", why="net.0.weight")
+def penalty_alone(torch):
+    def compute(net, x, y):
+        (g,) = torch.autograd.grad(net(x).sum(), net[0].weight)
+        return g.square().mean()
+
+    return refused(torch, compute)
+
+
+def drawn(torch, how):
+    """What is drawn, counted or found by probabilities has no gradient."""
+    ways = {
+        "multinomial": lambda p: p.multinomial(1).float().mean(),
+        "nonzero": lambda p: p.nonzero().float().mean(),
+        "topk": lambda p: p.topk(1)[1].float().mean(),
+        "max": lambda p: p.max(1)[1].float().mean(),
+        "bucketize": lambda p: torch.bucketize(p, torch.tensor([0.2, 0.5])).float().mean(),
+        "count_nonzero": lambda p: p.count_nonzero().float(),
+    }
+    return refused(torch, lambda net, x, y: ways[how](net(x).softmax(1)))
+
+
+for how in ("multinomial", "nonzero", "topk", "max", "bucketize", "count_nonzero"):
+    cut_off(f"{how}(", f"{how}() at", "can't carry gradients", why="net.0.weight")(drawn, how)
+
+
 @cut_off("detach()", "detach() at")
 def loss_of_what_was_detached(torch):
     return refused(torch, lambda net, x, y: net(x).detach().square().mean())

@@ -18,6 +18,7 @@ import torch
 from ...events import next_tag
 from ...trace.advised import known_error
 from ...trace.call_records import HookRan
+from ...trace.cuts import Way
 from ...trace.error_frames import can_be
 from ...trace.hooks import name_of, retained
 from ...trace.records import (
@@ -447,7 +448,14 @@ class BackwardRecorder(OperationRecorder):
                 later = {index: where + len(news) - 1 for index, where in task.captured.items() if where > at}
                 task.captured.update(later)
                 self._changed(at)
+            self._note_cut_gradient(task, found[wanted[0]])
         self._put_over(task.serial)
+
+    def _note_cut_gradient(self, task: Task, grad: torch.Tensor | None) -> None:
+        """Record that a gradient which the caller gets has no graph."""
+        if grad is not None and not grad.requires_grad:
+            ways = [(0, Way(place, nr, False)) for place, nr, _ in task.roots]
+            self._cuts.note("grad", ways, self._tag(grad), "grad")
 
     def asked(self, run: Callable[..., Any], args: Any, kwargs: dict[str, Any], about: Sequence[Any] = ()) -> Any:
         """Call a function that runs a backward pass; record an early error, and `about` which tensors it is."""
