@@ -206,6 +206,11 @@ def test_a_key_that_a_dict_does_not_have_is_no_place_in_a_list() -> None:
     assert check("cube-backward", raising(KeyError("x"))).says.endswith(dict(_MEANINGS)["^KeyError"])
 
 
+def test_a_slice_that_only_lists_have_is_told_from_a_wrong_step() -> None:
+    said = check("puzzle-flip", lambda grad_output, x: grad_output[::-1]).says
+    assert "raised ValueError" in said and said.endswith("x.flip(0) turns its first dimension around.")
+
+
 @pytest.mark.parametrize("name", FAILING)
 def test_a_failing_answer_is_told_in_a_sentence(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     answer, said = FAILING[name]
