@@ -116,6 +116,27 @@ def test_a_lesson_whose_own_solution_earns_nothing_is_not_released(capsys: pytes
 
 
 @pytest.mark.parametrize("kind", ["student", "solutions", "nbgrader", "otter"])
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (r" *### (BEGIN|END) SOLUTION\n", "", "the exercise slope-of-a-cube has no lines '### BEGIN SOLUTION' and"),
+        ("### (BEGIN|END) SOLUTION", r"### \1 the solution", "the exercise slope-of-a-cube has no lines '### BEGIN"),
+        ("# exercise: slope-of-a-cube", "# exercise: a-slope", "cell 7 checks 'slope-of-a-cube', but no cell has the"),
+    ],
+    ids=["no markers", "other markers", "another name"],
+)
+def test_a_lesson_whose_copies_would_show_or_lose_an_answer_is_not_released(
+    kind: str, old: str, new: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    notebook = nbformat.read("cube.ipynb", as_version=4)
+    cell = notebook.cells[-1]
+    cell.source = re.sub(old, new, cell.source)
+    nbformat.write(notebook, "cube.ipynb")
+    assert main(["release", "cube.ipynb", f"--{kind}", "out"]) == 1
+    assert capsys.readouterr().err.startswith(f"workbench: cube.ipynb: {said}") and not Path("out").exists()
+
+
+@pytest.mark.parametrize("kind", ["student", "solutions", "nbgrader", "otter"])
 def test_an_exercise_that_only_a_cell_registers_is_not_released_and_no_cell_runs(
     kind: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

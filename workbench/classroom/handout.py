@@ -22,6 +22,7 @@ from .judging import Exercise
 YOUR_CODE = "...  # your code"
 _EXERCISE = re.compile(r"^# exercise: ([a-z0-9]+(?:-[a-z0-9]+)*)(?: \((\d+(?:\.\d+)?) points?\))?[ \t]*$", re.M)
 _REGISTERED = re.compile(r"""^[^#\n]*\bexercise\(\s*(?:name\s*=\s*)?["']([a-z0-9-]+)["']""", re.M)
+_CHECKED = re.compile(r"""^[^#\n]*\bcheck\(\s*["']([a-z0-9-]+)["']\s*,""", re.M)
 _SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION[ \t]*\n(.*?)^[ \t]*### END SOLUTION[ \t]*(?:\n|\Z)", re.S | re.M)
 _HIDDEN = re.compile(r"^[ \t]*### BEGIN HIDDEN TESTS[ \t]*\n.*?^[ \t]*### END HIDDEN TESTS[ \t]*(?:\n|\Z)", re.S | re.M)
 _MARKER = re.compile(r"^[ \t]*### ?(?:BEGIN|END) (?:SOLUTION|HIDDEN TESTS)\b", re.M)
@@ -39,6 +40,11 @@ HALF_MARKER = "cell {} has a BEGIN or an END without its other half."
 NO_EXERCISE = "cell {} has markers, but no line that begins with '# exercise: '."
 SECOND_EXERCISE = "cell {} is the second exercise called {}."
 NOT_CHECKED = "the exercise {0} is not checked by check({0!r}, ...) after its solution."
+NOT_NAMED = "cell {0} checks {1!r}, but no cell has the line '# exercise: {1}', by which graders find the answer."
+NOT_MARKED = (
+    "the exercise {} has no lines '### BEGIN SOLUTION' and '### END SOLUTION' around its solution, so every copy would "
+    "contain the answer."
+)
 
 
 class MarkerError(Exception):
@@ -87,6 +93,20 @@ def solved(notebook: Any) -> Any:
     for cell in _marked(made):
         cell.source = _HIDDEN.sub("", _SOLUTION.sub(r"\2", cell.source)).rstrip()
     return made
+
+
+def complete(notebook: Any, known: Mapping[str, Exercise]) -> Any:
+    """Return the notebook, or raise MarkerError if a known exercise in it has no name or no marked solution."""
+    code = [(number, cell) for number, cell in enumerate(notebook.cells, 1) if cell.cell_type == "code"]
+    named = {name: cell for _, cell in code if (name := name_of(cell))}
+    for number, cell in code:
+        for name in _CHECKED.findall(cell.source):
+            if name in known and name not in named:
+                raise MarkerError(NOT_NAMED.format(number, name))
+    for name in known.keys() & named.keys():
+        if not _SOLUTION.search(named[name].source):
+            raise MarkerError(NOT_MARKED.format(name))
+    return notebook
 
 
 def unregistered(notebook: Any, known: Mapping[str, Exercise]) -> list[str]:

@@ -24,6 +24,7 @@ from workbench.classroom.handout import (
     PLACE,
     STILL,
     YOUR_CODE,
+    complete,
     is_note,
     name_of,
     nbgrader,
@@ -93,7 +94,7 @@ def _copied(path: Path, kind: str) -> str:
         "nbgrader": lambda notebook: nbgrader(notebook, known),
         "otter": lambda notebook: otter(notebook, known, [each.name for each in beside(path)]),
     }
-    made = copied(copies[kind], notebook, path)
+    made = copied(copies[kind], copied(lambda each: complete(each, known), notebook, path), path)
     if names := unregistered(notebook, known):
         wrong = errors.UNREGISTERED.format(path, " and ".join(map(repr, names)), file)
         here = [repr(name) for name in names if name in registered_in_cells(notebook)]
