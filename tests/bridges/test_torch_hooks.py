@@ -11,8 +11,6 @@ from oracle import torch
 import workbench
 from workbench.trace.call_records import HookRan, HooksFound
 
-Registered = tuple[Any, list[Any]]
-
 
 def with_hooks(called: list[Any]) -> tuple[Any, Any, list[Any]]:
     """A loss, its leaf and the handles of hooks of all kinds, which put down what they are called with."""

@@ -16,8 +16,6 @@ import workbench
 from workbench.bridges.torch import describe
 from workbench.trace.values import read
 
-TASK = torch._C._current_graph_task_id
-
 
 def elsewhere(run: Callable[..., Any]) -> Callable[..., Any]:
     """Runs a backward in a thread of its own, to which modes are handed on, as the engine does for a device's."""

@@ -21,7 +21,6 @@ MOVES = st.lists(
     ),
     max_size=12,
 )
-EDITS = st.lists(st.tuples(st.integers(1, 6), st.integers(0, 3), st.integers(-2, 2)), min_size=1, max_size=4)
 
 
 def begun() -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 
 import workbench as torch
@@ -20,9 +19,6 @@ def told(function, *numbers):
         function(*leaves).backward()
     board = storyboard(trace, "flow")
     return board, board.at(len(board.steps) - 1)
-
-
-ROW, MANY = [1.0, 2.0, 3.0], np.ones((40, 40)).tolist()
 
 
 def test_all_faces_have_the_breadths(tmp_path):

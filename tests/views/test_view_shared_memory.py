@@ -18,26 +18,6 @@ from workbench.scene.storyboard import Storyboard
 from workbench.views import storyboard
 
 
-def arrows(scene):
-    """(source, target, label, alt) of every arrow, the boxes by their titles."""
-    return [
-        (
-            name_of(scene.boxes[each.source]),
-            name_of(scene.boxes[each.target]),
-            each.label,
-            arrow_fields(each, scene)["alt"],
-        )
-        for each in scene.arrows.values()
-        if each.kind != "same"
-    ]
-
-
-# Which output.
-
-
-# What is the same memory.
-
-
 def lines(scene):
     """(source, target, words) of every dotted line that is drawn, the boxes by their titles."""
     there = [each for each in scene.arrows.values() if each.kind == "same" and each.state != "future"]
