@@ -39,7 +39,7 @@ from ..trace.schema import Record
 from ..trace.values import Value, code
 from .backwards import RecordedBackward, RecordedBackwards
 from .graph import RecordedNode, Take
-from .measures import distance, is_same, is_zero, size_of
+from .measures import distance, is_broken, is_same, is_zero, size_of
 
 
 @dataclass(slots=True)
@@ -283,7 +283,10 @@ class TrainingRun(RecordedBackwards):
         base = self.tensors[id].base if id in self.tensors and id not in self.parameters else None
         if base in self.parameters:  # through `w.data`
             before = self.values.get(base)
-            if before is None or before.shape != event.value.shape or is_same(before, event.value):
+            if before is not None and before.shape != event.value.shape:
+                self._find_part_write(at, self.parameters[base], event)
+                return
+            if before is None or is_same(before, event.value):
                 return
             id, self.values[base] = base, event.value
         if event.name == "data" and before is not None and is_same(before, event.value):
@@ -292,6 +295,12 @@ class TrainingRun(RecordedBackwards):
             self._note_update(at, id, event.name, before, event.value, event.optimizer, event.source)
             if self.parameters[id].updates and self.parameters[id].updates[-1].event == at:
                 self.parameters[id].updates[-1].moved = event.moved
+
+    def _find_part_write(self, at: int, parameter: TrainedParameter, event: TensorWritten) -> None:
+        """Give a change that was just noted, of an unknown way, the line and the name of this write into a part."""
+        last = parameter.updates[-1] if parameter.updates else None
+        if last is not None and last.event == at - 1 and last.names[-1] == "":
+            last.names[-1], last.source = event.name, last.source or event.source
 
     def _note_update(
         self, at: int, id: str, name: str, before: Value, after: Value, optimizer: str | None, source: SourceLine | None
@@ -307,12 +316,13 @@ class TrainingRun(RecordedBackwards):
         parameter, who = self.parameters[id], ("parts",) if is_part else (optimizer, source)
         if parameter.updates and self._since.get(id) == who:
             last = parameter.updates[-1]
+            breaks = is_broken(after) and not is_broken(last.after)
+            last.source = source if breaks else last.source or source
             last.event, last.after = at, after
             if name == _ASSIGNED and last.names[-1] == "" and is_same(before, after):
                 last.names[-1] = name
             else:
                 last.names.append(name)
-            last.source = last.source or source
             return
         self._since[id] = who
         arrived, grad = len(parameter.gradients), self._grads.get(id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
-from . import fault, healthy
+from . import QUESTIONS, fault, healthy
 from .parts import classes, mlp, train, weights
 
 
@@ -387,6 +387,28 @@ def step_before_a_backward(torch):
             makes.step()
 
     return run
+
+
+def written_in_parts(torch, last):
+    """A weight that is updated by hand, one part after the other."""
+    w, x, y = torch.zeros(4, requires_grad=True), torch.randn(16, 4), torch.randn(16)
+
+    def run():
+        for step in range(4):
+            (x @ w - y).square().mean().backward()
+            with torch.no_grad():
+                w[0] -= 0.1 * w.grad[0]
+                w[1:3] -= 0.1 * w.grad[1:3]
+                w[3:] = w[3:] - (last if step == 2 else 0.1) * w.grad[3:]
+            if last != 0:
+                w.grad = None
+
+    return run
+
+
+fault("not finite", "in step 3", at="w[3:] =", beside=QUESTIONS)(written_in_parts, float("inf"))
+fault("gradients not cleared", "w.grad", "`w.grad = None`", at="w[0] -= ", beside=QUESTIONS)(written_in_parts, 0)
+healthy()(written_in_parts, 0.1)
 
 
 def clipped(torch, when, to_none=True):
