@@ -12,7 +12,7 @@ from answers import CHECKOUT, verdict_of
 from answers import WRONG as WRONG_ANSWERS
 
 import workbench as torch
-from workbench.classroom import Misconception, Unusable, backward_of, check, grade, results
+from workbench.classroom import Misconception, Unusable, backward_of, check, grade, gradients, results
 from workbench.classroom.judging import _MEANINGS, NOT_A_FUNCTION, NOTHING_CAME, Exercise, Raised
 from workbench.classroom.registry import exercises, lessons
 
@@ -199,7 +199,19 @@ def test_no_answer_is_right_where_the_probe_can_use_not_even_the_solution() -> N
         asked = Exercise("hinge-backward", "", backward, {"all": backward_of(hinge, [[0.5, 2.0], label])})
         assert asked.judge(backward).points == earned
         assert not asked.judge(lambda grad_output, z, label: 5 * grad_output).right
-    assert not Exercise("odd", "", backward, {"all": lambda answer: answer(1)}).judge(lambda: None).right
+    # A solution without a gradient, and a probe that asks for one.
+    rounded = Exercise("rounded", "", lambda x: x.detach().round(), {"the slope": gradients([1.2])})
+    assert not rounded.judge(lambda x: x.detach()).right
+
+
+def test_an_error_that_the_answer_raises_itself_may_be_the_right_one() -> None:
+    def refused(x: Any) -> Any:
+        if x < 0:
+            raise ValueError("negative")
+        return x
+
+    asked = Exercise("refuse", "", refused, {"a negative number": results([-1.0])})
+    assert asked.judge(refused).right and not asked.judge(lambda x: x).right
 
 
 def test_a_key_that_a_dict_does_not_have_is_no_place_in_a_list() -> None:

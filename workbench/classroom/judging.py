@@ -723,11 +723,11 @@ def _ended(sentence: str) -> str:
 
 
 def _is_result(found: Any) -> bool:
-    """Return False for an error that the answer didn't raise: a probe could not use it, so it shows nothing.
+    """Return False for an error that the answer's own code didn't raise: it shows nothing about the answer.
 
-    Otherwise a probe that can't use the solution would accept every answer.
+    Otherwise a probe that fails for the solution, too, would accept every answer.
     """
-    return not isinstance(found, Raised) or found.line is not None or found.kind not in {Unusable.__name__, *_PYTHONS}
+    return not isinstance(found, Raised) or (found.line is not None and found.kind != Unusable.__name__)
 
 
 class Unusable(Exception):
