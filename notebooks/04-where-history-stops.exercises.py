@@ -173,7 +173,7 @@ exercise(
     misconceptions=[
         Misconception(
             "everything is recorded",
-            "the result has a history, and tensors were saved for a backward that never runs.",
+            "the result has a history, and tensors were saved for a backward pass that never runs.",
             _predict_recorded,
         ),
         Misconception(
@@ -184,7 +184,7 @@ exercise(
         ),
         Misconception(
             "inference_mode where the result is used again",
-            "that mode promises that no operation will save the result for a backward. Here one does, in the next "
+            "that mode promises that no operation will save the result for backward. Here one does, in the next "
             "training step.",
             _predict_promised,
         ),

@@ -97,7 +97,7 @@ def test_pictures_and_explanations_have_one_name_for_one_thing(speaker: str) -> 
 
 
 # How many there are where the text is not rewritten yet: lower the number with each rewrite.
-LEFT = {"assets": 1, "notebooks": 31, "tests": 269, "workbench": 22}
+LEFT = {"assets": 1, "notebooks": 20, "tests": 269, "workbench": 22}
 
 
 @pytest.mark.parametrize("layer", LEFT)

@@ -425,7 +425,7 @@ def safe_before_the_root() -> bool:
 CLAIMS = [
     ("00", "a second `backward()` over this graph is refused", walked_twice),
     ("03", "the reason is nearly always one of these five", other_reasons_for_none),
-    ("04", "will never be saved for a backward*", unsaved_result_of_inference),
+    ("04", "will never be saved for backward*", unsaved_result_of_inference),
     ("04", "`(r + w).backward()` works", unsaved_result_of_inference),
     ("04", "So the writes into it are not counted", uncounted_in_inference),
     ("04", "Under `no_grad` the engine still counts the writes into every tensor", counted_under_no_grad),
