@@ -105,6 +105,7 @@ def test_gradients_for_two_values_or_of_two_passes_are_counted(
             both = y.exp() * 3 + y.sin()
         both.sum().backward()
     assert "2 gradients" in arrows_of_closed(two_values, view)
+    assert "; receives 2 gradients" in str(two_values.show(view, open=[]))
     assert not any("‖" in label for label in arrows_of_closed(two_passes, view))
     assert any("‖" in label for label in arrows_of_closed(one_pass, view))
 

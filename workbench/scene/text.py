@@ -182,7 +182,8 @@ def _passed(arrow: Arrow | None) -> str:
     label = ", ".join(arrow.label.splitlines())
     if arrow.kind == "cut":
         return f"; cut off by {label}"
-    return f"; gives {label}" if arrow.state == "idle" else f"; receives the gradient {label}"
+    counted = re.match(r"[\d,]+ gradients\b", label)  # of an arrow for several
+    return f"; gives {label}" if arrow.state == "idle" else f"; receives {'' if counted else 'the gradient '}{label}"
 
 
 def _line(text: str) -> str:
