@@ -41,12 +41,12 @@ KINDS = {
 VIEW_NAMES = {
     "graph": "operations and gradients",
     "flow": "gradient sizes",
-    "saved": "saved tensors",
-    "memory": "memory over time",
+    "saved": "what each operation keeps for backward",
+    "memory": "how much that takes, over time",
     "versions": "in-place writes",
-    "function": "a Function, line by line",
+    "function": "each line of your own Function",
     "error": "where backward failed",
-    "health": "a run, step by step",
+    "health": "norms of each layer, per step",
 }
 
 HELP = {
@@ -61,17 +61,17 @@ HELP = {
     ),
     "run": Help(
         "run notebooks and save each as a self-contained HTML page",
-        "Run notebooks from top to bottom and save each as an HTML page that needs no server and no network. If a cell "
-        "fails, the command stops. The notebooks themselves don't change.",
+        "Run notebooks from top to bottom and save each as an HTML page that you can open offline. If a cell fails, the "
+        "command stops. Your notebooks aren't changed.",
         {
             "workbench run lesson.ipynb --html lesson.html": "save one notebook as one page",
             "workbench run week-1.ipynb week-2.ipynb --html pages": "save one page per notebook, in the folder pages/",
         },
     ),
     "release": Help(
-        "create student, solution, nbgrader or Otter versions of a lesson",
-        "Create the versions of a lesson that you give to students or to a grading system. The lesson's exercise file "
-        "(NAME.exercises.py, next to NAME.ipynb) is copied too; only --solutions keeps the solutions.",
+        "prepare a lesson for students, nbgrader or Otter",
+        "Make copies of a lesson to hand out to students, or to load into a grading system. The lesson's exercise file "
+        "(NAME.exercises.py, next to NAME.ipynb) is copied too. Its solutions are removed, except with --solutions.",
         {
             "workbench release cube.ipynb --student handout": "write the copy for students to handout/",
             "workbench release lessons --nbgrader course": "turn all notebooks in lessons/ into nbgrader assignments",
@@ -80,8 +80,8 @@ HELP = {
     "grade": Help(
         "run submitted notebooks and report their points",
         "Run submitted notebooks and print one line per notebook: its points, and the exercises that are wrong or "
-        "missing. This runs the code that your students wrote, so run it in a sandbox: a container, or an account "
-        "without access to your files and network.",
+        "missing. Warning: this executes your students' code. Use a sandbox: a container, or an account without access "
+        "to your files and network.",
         {
             "workbench grade submissions": "grade every notebook in submissions/ and its subfolders",
             "workbench grade submissions --lessons my-lessons -o points.csv": "use your own lessons, and write a table",
@@ -90,15 +90,15 @@ HELP = {
     "progress": Help(
         "run submitted notebooks and write a class report",
         "Run submitted notebooks and write a class report: each student's results, and the most common misconceptions. "
-        "This runs the code that your students wrote, so run it in a sandbox: a container, or an account without "
-        "access to your files and network.",
+        "Warning: this executes your students' code. Use a sandbox: a container, or an account without access to your "
+        "files and network.",
         {
             "workbench progress submissions": "write submissions-progress.html",
             "workbench progress submissions -o monday.html": "choose the name of the report",
         },
     ),
     "present": Help(
-        "turn a notebook into slides (NAME-slides.html in the current folder)",
+        "turn a notebook into slides",
         "Run a notebook and turn it into slides. NAME.ipynb becomes NAME-slides.html in the current folder, with a new "
         "slide at each heading.",
         {
@@ -124,8 +124,8 @@ HELP = {
     "trace": Help(
         "run a script and record its first training steps",
         "Run a script that uses PyTorch or workbench, record its first training steps, and save them as a web page. "
-        "You don't have to change the script. A step is an optimizer step, or a backward pass if there is no "
-        "optimizer. Options go before the script: everything after its name is passed to the script.",
+        "You don't have to change the script. One step is one call of `optimizer.step()`, or one backward pass if there "
+        "is no optimizer. Put options before SCRIPT: everything after it goes to your script.",
         {
             "workbench trace train.py": "save three steps as the page train.html",
             "workbench trace --steps 5 -o run.json train.py --epochs 2": (
@@ -206,10 +206,10 @@ def parser() -> Parser:
     """Build the parser of the whole command line."""
     top = Parser(
         prog="workbench",
-        description="Watch automatic differentiation step by step. Take the lessons, diagnose your own training "
+        description="See how PyTorch computes gradients, step by step. Take the lessons, find bugs in your training "
         "script, or teach a class.",
-        epilog="Without a command, workbench opens the lessons. `workbench COMMAND --help` explains a command, with "
-        "examples.",
+        epilog="Without a command, workbench opens the lessons. For details and examples, run `workbench COMMAND "
+        "--help`.",
     )
     top.add_argument("--version", action="version", version=f"workbench {workbench.__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", title="commands", required=True)
@@ -239,13 +239,13 @@ def _add_lessons(made: dict[str, Parser]) -> None:
         nargs="?",
         type=Path,
         metavar="FOLDER",
-        help="folder for your copies (default: workbench-lessons/ in your clone of the project, or in the current "
-        "folder if you have no clone)",
+        help="folder for your copies (default: workbench-lessons/, in your clone of the project if you installed from "
+        "one, else in the current folder)",
     )
     opened.add_argument(
         "--authors",
         action="store_true",
-        help="edit the original lessons instead of copies: open notebooks/ in your clone of the project",
+        help="for lesson authors: open the originals in notebooks/ of your clone, not copies",
     )
     made["lab"].add_argument(
         "--no-browser", dest="browser", action="store_false", help="print the address, but don't open a browser"
@@ -259,7 +259,7 @@ def _add_lessons(made: dict[str, Parser]) -> None:
         required=True,
         type=Path,
         metavar="OUT",
-        help="folder for the pages, or FILE.html for a single notebook",
+        help="where to save (required): a folder, or FILE.html for a single notebook",
     )
     made["present"].add_argument("notebook", type=Path, metavar="NOTEBOOK", help="notebook to present (.ipynb)")
     made["present"].add_argument(
@@ -275,15 +275,15 @@ def _add_lessons(made: dict[str, Parser]) -> None:
         "--pyodide",
         type=Path,
         metavar="FOLDER",
-        help="folder with an unpacked Pyodide release (Python for the browser) to put into the site; without it, the "
-        "browser downloads Pyodide from its public server",
+        help="an unpacked Pyodide release (Python for the browser) to include in the site (default: each reader's "
+        "browser downloads Pyodide)",
     )
     lite.add_argument(
         "--graphviz",
         type=Path,
         metavar="FILE.tgz",
-        help="Graphviz for the browser, saved with `npm pack @viz-js/viz`; without it, the command "
-        "downloads that package",
+        help="a copy of the npm package @viz-js/viz (Graphviz for the browser), made with `npm pack` (default: download "
+        "it)",
     )
 
 
@@ -303,7 +303,7 @@ def _add_classes(made: dict[str, Parser]) -> None:
             "handed_in",
             type=Path,
             metavar="FOLDER",
-            help="folder with the submitted notebooks, which may be in subfolders; or one notebook",
+            help="a submitted notebook, or a folder of them (subfolders are searched too)",
         )
         made[name].add_argument(
             "--lessons", type=Path, metavar="FOLDER", help="folder with your own lessons (default: the built-in course)"
@@ -327,23 +327,23 @@ def _add_recordings(made: dict[str, Parser]) -> None:
         nargs="+",
         type=Path,
         metavar="FILE",
-        help="a saved recording (.json) or a log of workbench.watch() (.jsonl); for a distributed run, the log of each "
-        "process",
+        help="a saved recording (.json) or a log of workbench.watch() (.jsonl); for a distributed run, list the "
+        "logs of all processes",
     )
     trace.add_argument(
         "--until-finding",
         action="store_true",
-        help="run until a problem is found, and keep only the last N steps (N from --steps)",
+        help="record until a problem is found, and keep only the last steps, as many as --steps says",
     )
     trace.add_argument(
         "--steps", type=steps_from(1), default=3, metavar="N", help="number of steps to record (default: 3)"
     )
     trace.add_argument(
-        "--from-step", type=steps_from(0), default=0, metavar="N", help="start recording after N steps (default: 0)"
+        "--from-step", type=steps_from(0), default=0, metavar="N", help="skip the first N steps, then start recording (default: 0)"
     )
     for each, page, name in (
         (trace, "interactive page), .json (the recording", "SCRIPT.html"),
-        (shown, "interactive page), .json (the recording", "FILE.html"),
+        (shown, "interactive page), .json (a copy of the recording", "FILE.html"),
         (health, "interactive report", "FILE.health.html"),
     ):
         each.add_argument(
@@ -359,7 +359,7 @@ def _add_recordings(made: dict[str, Parser]) -> None:
             "--view",
             type=view_name,
             metavar="NAME",
-            help=f"what to draw (default: graph): {', '.join(f'{view} ({what})' for view, what in VIEW_NAMES.items())}",
+            help=f"view to draw (default: graph): {', '.join(f'{view} ({what})' for view, what in VIEW_NAMES.items())}",
         )
     trace.add_argument(
         "-m", dest="module", nargs=argparse.REMAINDER, metavar="MODULE", help="run a module, as `python -m` does"
