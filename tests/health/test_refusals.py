@@ -183,3 +183,17 @@ def test_a_finding_says_where_a_checkpointed_function_differed(engine: str, diff
     (finding,) = traces[0].findings()
     assert finding.rule == "stopped" and "`block` did something different" in finding.sentence
     assert all(fact in finding.sentence for fact in facts) and "train()" in str(finding)
+
+
+@each_engine
+def test_the_finding_about_a_wrong_hook_says_what_it_may_return(engine: str) -> None:
+    torch = engine_named(engine)
+    recording = workbench.record() if engine == "workbench" else workbench.record(torch)
+    with pytest.raises(RuntimeError, match="size of value"), recording as trace:
+        h = torch.ones(3, requires_grad=True) * 2
+        h.register_hook(lambda grad: grad.sum())
+        h.square().sum().backward()
+    (finding,) = trace.findings()
+    assert finding.certain and "whose shape differs" in finding.sentence
+    assert finding.next_step.startswith("Return `None` to leave the gradient unchanged")
+    assert finding.line is not None and "register_hook" in finding.line.text

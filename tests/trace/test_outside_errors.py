@@ -126,6 +126,16 @@ def index_beyond_the_table(torch: Any, F: Any) -> None:
     table(torch.tensor([3]))
 
 
+def scores_for_probabilities(torch: Any, F: Any) -> None:
+    scores, labels = torch.tensor([2.0, -1.0]), torch.tensor([1.0, 0.0])
+    F.binary_cross_entropy(scores, labels)
+
+
+def loss_of_an_empty_loop(torch: Any, F: Any) -> None:
+    loss = sum(x.sum() for x in ())
+    loss.backward()  # pyright: ignore[reportAttributeAccessIssue]
+
+
 KNOWN: dict[Fails, tuple[str, ...]] = {
     batch_of_one: (
         "model.1 (BatchNorm1d",
@@ -153,6 +163,8 @@ KNOWN: dict[Fails, tuple[str, ...]] = {
     two_precisions: ("`x @ w` (x is float64 and w is float32)",),
     labels_with_a_fraction: ("labels is float32", ".long()"),
     index_beyond_the_table: ("table (Embedding(3, 4))", "out of range", "num_embeddings"),
+    scores_for_probabilities: ("scores is (2,)", "takes probabilities", "binary_cross_entropy_with_logits"),
+    loss_of_an_empty_loop: ("Only tensors have backward()", "loss.backward", "Check that the loop"),
 }
 
 

@@ -54,6 +54,7 @@ RULES: tuple[Rule, ...] = (
     targets.target_trained,
     targets.attached_target,
     loop.no_updates,
+    loop.no_backward,
     parameters.twice_in_optimizer,
     updates.two_steps,
     updates.taken_back,

@@ -233,6 +233,30 @@ def _are_still(updates: Sequence[Update]) -> bool:
     )
 
 
+def no_backward(run: TrainingRun) -> Iterator[Finding]:
+    """Find steps of an optimizer without any backward pass."""
+    if run.backwards or run.failures:
+        return
+    for at, event in run.optimizers:
+        ids = [id for group in event.groups for id in group.parameters]
+        known = [run.parameters[id] for id in ids if id in run.parameters]
+        used = [each for each in known if each.used and not each.seen.grad]
+        if used and not any(each.updates for each in known):
+            yield Finding(
+                "no updates",
+                False,
+                asked(
+                    f"`{event.optimizer}.step()` ({place(event.source)}) changes nothing: no backward pass was "
+                    f"recorded, so {named(used)} {'has' if len(used) == 1 else 'have'} no gradient."
+                ),
+                "Call `loss.backward()` before the step.",
+                event.source,
+                at,
+                tuple([each.id for each in used]),
+            )
+            return
+
+
 def no_updates(run: TrainingRun) -> Iterator[Finding]:
     """Find gradients that arrive in each step and are cleared, without any update."""
     if run.is_training:

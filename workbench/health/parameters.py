@@ -24,6 +24,7 @@ _TENSORS_ONLY = (
 _LEAST = 4  # numbers of a weight that can be told from another's by its values
 _MATRIX = 2
 _NEAR = 0.2  # as a multiple of its norm: a weight that follows another
+_PLAIN = re.compile(r"\w+\.\w+")  # the name of a module's own tensor: `net.w`
 _HOPS = 8  # nodes in a row that an adapter has at most
 _FEW = 0.5  # as a share of the weights: what few lack is a mistake, what most lack may be meant
 
@@ -161,9 +162,10 @@ def _end(run: TrainingRun, parameter: TrainedParameter) -> _End:
     if read is not None:
         return read
     made = [run.nodes[id] for id in way if id in run.nodes]
-    for node in made:
-        for target, sent in run.sends_on(node.id, node.sent):
-            if sent is None and target in way and any(grad is not None for grad in node.gradients):
+    whole = [each for each in run.backwards if each.targets is None and not each.inner]
+    for node, backward in [(node, each) for node in made for each in whole if node.id in each.sent]:
+        for target, sent in run.sends_on(node.id, backward.sent[node.id]):
+            if sent is None and target in way and any(grad is not None for grad in backward.received.get(node.id, ())):
                 return _End("none", node.line, node.finished[0], node)
     last = max(made, key=lambda node: (not run.users.get(node.id), node.event), default=None)
     first = [node for node in made if not run.users.get(node.id)]
@@ -241,6 +243,8 @@ def never_updated(run: TrainingRun) -> Iterator[Finding]:
         asked(sentence, certain),
         "Create the layer once, in `__init__`: a layer created in `forward` starts with new weights in each call."
         if fresh
+        else f"Make {them} an `nn.Parameter`: modules don't register plain tensors."
+        if unknown and all(_PLAIN.fullmatch(each.seen.name or "") for each in left)
         else "Put them in an `nn.ModuleList`: modules in a plain list aren't registered."
         if unknown
         else f"Call `optimizer.add_param_group` when {they} {is_are} unfrozen, or give the optimizer all "

@@ -67,6 +67,8 @@ def refused_besides(run: RecordedBackwards, failed: Failed) -> Refusal | None:
         by = code(name) if name not in ("", "lambda") else "a checkpointed function"
         means = advice.means.replace("{called}", by).replace("{differs}", difference(run.events, failed))
         return Refusal(begun(means), advice.do.replace("{called}", by), None)
+    if advice is not None and "{hook}" in advice.means:
+        return Refusal(advice.means.replace("{hook}", ""), advice.do, None)
     if failed.called is not None or any(words in failed.message for words in (*_NO_GRAPH, _TWICE, _WRITTEN)):
         return None
     seen = run.tensors.get(failed.about[0]) if failed.about else None

@@ -14,6 +14,7 @@ from .measures import is_nothing, is_zero
 
 STEPS = frozenset("round floor ceil trunc sign sgn heaviside fix".split())  # a derivative of 0 wherever it exists
 MASKS = frozenset("relu threshold clamp hardtanh clamp_min relu6".split())  # of 0 where the result is at a bound
+_LIMITS = {"tanh": (-1.0, 1.0), "sigmoid": (0.0, 1.0)}
 # Whose gradient to one factor is a product with the other one alone.
 PRODUCTS = frozenset("mul mm addmm bmm baddbmm mv dot convolution".split())
 ITSELF = ("result", "output")  # what a node calls its own output where it has saved that
@@ -69,12 +70,22 @@ def blocked(graph: RecordedGraph, node: str) -> str:
     made = graph.nodes[node].made
     if made.operation in STEPS:
         return f"the derivative of `{made.operation}` is 0 wherever it exists"
+    if made.operation in _LIMITS and _is_saturated(graph, node):
+        return f"all its outputs are at a limit of `{made.operation}`, where its slope is 0"
+    if made.operation == "threshold_backward":
+        return "the second derivative of ReLU is 0"
     if is_of_one(graph, node):
         return "it normalizes over a dimension of size 1, so its result is the same for any input"
     if made.operation in MASKS and (outputs := _outputs(graph, node)) and all(map(is_zero, outputs)):
         who = "ReLU" if made.operation == "relu" else "it"
         return f"all its outputs are 0, and {who} passes no gradient where its output is 0"
     return ""
+
+
+def _is_saturated(graph: RecordedGraph, node: str) -> bool:
+    limits, outputs = _LIMITS[graph.nodes[node].made.operation], _outputs(graph, node)
+    known = [number for each in outputs for number in each.values or [0.5]]
+    return bool(known) and all(number in limits for number in known)
 
 
 def is_of_one(graph: RecordedGraph, node: str) -> bool:

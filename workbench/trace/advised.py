@@ -146,6 +146,19 @@ CALLED = {
         "those of padding and other special tokens too.",
         phase="forward",
     ),
+    "outside probability": Advice(
+        "",
+        "{called} takes probabilities, but got numbers below 0 or above 1.",
+        "Apply `sigmoid` to the scores first, or use `binary_cross_entropy_with_logits`, which takes scores.",
+        phase="forward",
+    ),
+    "outside tensors": Advice(
+        "",
+        "Only tensors have `backward()`, and {called} was called on something else.",
+        "Check that the loop that adds to the loss ran, that the function returns the loss, and that no `item()` or "
+        "`float()` made a number of it.",
+        phase="forward",
+    ),
     "outside dtype": Advice(
         "",
         "The dtypes don't fit in {called}.",

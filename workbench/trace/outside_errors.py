@@ -45,6 +45,8 @@ _KINDS = (
     ),
     ("outside class", r"Target -?\d+ is out of bounds"),
     ("outside index", r"index out of range in self"),
+    ("outside probability", r"all elements of (input|target) should be between 0 and 1"),
+    ("outside tensors", r"'\w+' object has no attribute 'backward'"),
     (
         "outside dtype",
         r"have the same dtype|expected scalar type \w+ but found|expected target dtype|Found dtype \w+ but expected|"

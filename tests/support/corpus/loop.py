@@ -185,9 +185,11 @@ def idle(torch, order):
             if order != "cleared":
                 optimizer.zero_grad()
             loss = torch.nn.functional.cross_entropy(net(x), y)
-            loss.backward()
+            if order != "no backward":
+                loss.backward()
             if order == "cleared":
                 optimizer.zero_grad()
+            if order != "none":
                 optimizer.step()
 
     return run
@@ -195,6 +197,9 @@ def idle(torch, order):
 
 fault("no updates", "between `backward()`", at="loss.backward()", asks=True)(idle, "cleared")
 fault("no updates", "Call `optimizer.step()`", at="loss.backward()", asks=True)(idle, "none")
+fault("no updates", "no backward pass was recorded", "net.0.weight", at="optimizer.step()", asks=True)(
+    idle, "no backward"
+)
 
 
 @healthy("what an input does is asked")

@@ -365,6 +365,41 @@ fault("not in the optimizer", "net.layers[0].weight", "ModuleList", asks=True)(l
 healthy()(listed, "ModuleList")
 
 
+def own_tensor(torch, is_parameter):
+    """A module with a tensor of its own, which takes gradients, as an attribute or as a parameter."""
+
+    class Scaled(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear, scale = torch.nn.Linear(6, 3), torch.ones(3)
+            self.scale = torch.nn.Parameter(scale) if is_parameter else scale.requires_grad_()
+
+        def forward(self, x):
+            return self.linear(x) * self.scale
+
+    net = Scaled()
+    return train(torch, net, *classes(torch))
+
+
+fault("not in the optimizer", "net.scale", "Make it an nn.Parameter")(own_tensor, False)
+healthy()(own_tensor, True)
+
+
+@healthy(
+    "gradients of an input alone, then a curvature that weights of the last layer have no part in", unless="certain"
+)
+def curvature_of_relu(torch):
+    net, x = mlp(torch, 1, 8, 1, between="ReLU"), torch.randn(5, 1, requires_grad=True)
+
+    def run():
+        for _ in range(3):
+            (slope,) = torch.autograd.grad(net(x).sum(), x, create_graph=True)
+            (curvature,) = torch.autograd.grad(slope.sum(), x, create_graph=True)
+            (curvature - 1).square().mean().backward()
+
+    return run
+
+
 def cached(torch, is_frozen, into=""):
     """A head that trains on what an encoder gives under no_grad, in new memory or in a buffer."""
     encoder, head = torch.nn.Linear(6, 8), torch.nn.Linear(8, 3)
