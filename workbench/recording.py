@@ -40,7 +40,9 @@ class Trace(Timeline):
     """
 
     def __repr__(self) -> str:
-        return f"<Trace of {len(self.events):,} events in {len(self.steps):,} steps: show() plays it>"
+        events, steps = len(self.events), len(self.steps)
+        said = f"{events:,} event{'s' * (events != 1)} in {steps:,} step{'s' * (steps != 1)}"
+        return f"<Trace of {said}: show() plays it>"
 
     def show(self, view: str = "graph", **options: Any) -> Picture:
         """Return a picture of the recording, with a player that steps through it.
