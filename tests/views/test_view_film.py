@@ -423,6 +423,36 @@ def test_a_net_whose_gradients_were_not_cleared_says_so_where_the_film_opens_tho
     assert len(changed) == len(closed) and all(re.fullmatch(r"changed by ‖[\d.]+‖", line) for line in changed)
 
 
+ZEROING = {
+    "in place": lambda w, optimizer: w.grad.zero_(),
+    "by a factor": lambda w, optimizer: w.grad.mul_(0),
+    "by other zeros": lambda w, optimizer: setattr(w, "grad", torch.zeros_like(w)),
+    "by an optimizer": lambda w, optimizer: optimizer.zero_grad(set_to_none=False),
+    "not at all": lambda w, optimizer: None,
+}
+
+
+@pytest.mark.parametrize("name", ZEROING)
+@pytest.mark.parametrize("first", [False, True])
+def test_a_gradient_that_was_set_to_zero_is_not_added_to(name: str, first: bool) -> None:
+    w = leaf(1.0, 2.0)
+    w.grad = torch.zeros(2, dtype=w.dtype)
+    optimizer = torch.optim.SGD([w], lr=0.1)
+    with record() as trace:
+        for _ in range(3):
+            if first:
+                ZEROING[name](w, optimizer)
+            (w * 2).sum().backward()
+            optimizer.step()
+            if not first:
+                ZEROING[name](w, optimizer)
+    board = storyboard(trace)
+    told = " ".join(step.caption for step in board.steps)
+    boxes = [line for k in range(len(board.steps)) for box in board.at(k).boxes.values() for line in box.lines]
+    held = ["weren't cleared" in told, any("includes the gradient" in line for line in boxes)]
+    assert held == [name == "not at all"] * 2
+
+
 @pytest.mark.parametrize("forgotten", [False, True])
 def test_gradients_that_are_cleared_between_two_backwards_of_a_step_are_cleared(forgotten):
     made, judge, x = leaf(1.0, 2.0), leaf(0.5, -0.5), torch.tensor([3.0, -1.0])

@@ -338,7 +338,7 @@ class _Holding:
                 continue
             state = self._frame.tensors[id]
             self._places.setdefault(id, len(self._places))
-            if state.role != "leaf" or state.grad is None:
+            if state.role != "leaf" or state.grad is None or state.grad.norm == 0:  # zeros add nothing
                 self._new.pop(id, None)
                 self._since.pop(id, None)
             elif id not in self._since:
