@@ -153,7 +153,7 @@ def test_a_hundred_thousand_nodes(engine):
             h = h * 1.0
         parts.append(h)
     loss = h.sum()
-    assert workbench.why(w, loss).sentences[0].endswith("SumBackward0 → 100,000 × MulBackward0 → w.")
+    assert workbench.why(w, loss).sentences[0].endswith("SumBackward0 → 100,000 × MulBackward0 → `w`.")
     del loss, h
     while parts:  # PyTorch overflows its stack where it lets go of a longer chain that Python has looked at
         parts.pop()

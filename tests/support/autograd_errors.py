@@ -606,7 +606,7 @@ def hook_returns_a_number(torch: Any) -> None:
     y.backward()
 
 
-@explained("returned a gradient in place of None")
+@explained("was given None, because no gradient arrives there")
 def hook_returns_what_was_none(torch: Any) -> None:
     z = squared(torch, backward=staticmethod(lambda ctx, grad: None)).apply(leaf(torch, 1.0) * 2)
     z.grad_fn.register_hook(lambda sent, received: (torch.ones(1),))

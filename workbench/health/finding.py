@@ -16,6 +16,8 @@ from .graph import RecordedGraph, RecordedNode
 from .measures import size_of
 from .training_run import TrainedParameter
 
+# What `at_line` and `in_brackets` give.
+_QUOTED = re.compile(r" at line (\d+) \(([^`()]+): (`[^`]+`)\)| \(([^`()]+), line (\d+): (`[^`]+`)\)")
 _NAMED = 3  # parameters that a sentence names
 _TEXT = 60  # characters of a line that a sentence shows
 _PRODUCT = "the matrix product"
@@ -120,6 +122,21 @@ def in_brackets(line: SourceLine | None) -> str:
 def at_line(line: SourceLine | None) -> str:
     r"""Return ` at line 18 (train.py: \`h = self.fc(x)\`)`, or nothing for a line that isn't known."""
     return "" if line is None else f" at line {line.line} ({line.file}{_text_of(line)})"
+
+
+def quoted_once(sentences: Iterable[str]) -> list[str]:
+    """Return sentences in which only the first mention of a line, by the two functions above, quotes its code."""
+    met: set[tuple[str, ...]] = set()
+
+    def short(found: re.Match[str]) -> str:
+        number, file, quoted, *brackets = found.groups(default="")
+        key = (file, number, quoted) if number else (brackets[0], brackets[1], brackets[2])
+        if key not in met:
+            met.add(key)
+            return found[0]
+        return f" at line {number}" if number else f" (line {brackets[1]})"
+
+    return [_QUOTED.sub(short, each) for each in sentences]
 
 
 def _text_of(line: SourceLine) -> str:

@@ -30,7 +30,8 @@ _HINTS = {
     "log1p": "Keep its input above -1: add a small number, or clamp it.",
     "pow": "Keep the base away from 0, for example by adding a small number. At 0 a negative power is infinite, and "
     "any power below 1 has an infinite slope.",
-    "logsumexp": "Leave at least one position of each row unmasked: where it sums only -inf, its derivative is nan.",
+    "logsumexp": "Leave at least one position of each row unmasked, or leave completely masked rows out of the loss: "
+    "where it sums only -inf, its derivative is nan.",
     "mul": "Replace the infinite values before the product, for example with `masked_fill(mask, 0.0)`: 0 × inf is nan.",
     "linalg_eigh": "Use only the eigenvalues, or keep them apart with a small change of the matrix: the derivative of "
     "eigenvectors divides by the differences between eigenvalues.",

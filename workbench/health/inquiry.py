@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 from ..trace.facts import Cut
 from ..trace.schema import Record
 from ..trace.values import Value, code
+from .finding import quoted_once
 
 Verdict = Literal["none", "zero", "not finite", "sum", "there"]
 
@@ -84,7 +85,7 @@ class Answer:
     @property
     def text(self) -> str:
         """The whole answer, one sentence per line."""
-        lines = [*self.sentences]
+        lines = quoted_once(self.sentences)
         if self.possible:
             lines += ["Possible causes:", *[f"- {each}" for each in self.possible]]
         return "\n".join([*lines, *[self.advice] * bool(self.advice)])

@@ -175,8 +175,8 @@ def _end(run: TrainingRun, parameter: TrainedParameter) -> _End:
 
 def _never(parameters: Sequence[TrainedParameter], end: _End, certain: bool, backwards: int) -> Finding:
     names, count = named(parameters), plural(backwards, "backward pass")
+    them = "them" if len(parameters) > 1 else "it"
     if end.kind == "cut" and end.cut is not None:
-        them = "them" if len(parameters) > 1 else "it"
         why = cut_said(end.cut, f" at {place(end.line)}", "cuts the gradient path", "the gradient path ends there")
         if end.cut.word == "no_grad":
             why = f"from {place(end.line)} on, everything is computed under `no_grad`"
@@ -192,10 +192,10 @@ def _never(parameters: Sequence[TrainedParameter], end: _End, certain: bool, bac
         next_step = "Return a gradient for each input that requires one, in the order of the arguments of `forward`."
     else:
         what = f" (last by {told(end.node)})" if end.node is not None else ""
-        why = f"the loss doesn't depend on what was computed from {'them' if len(parameters) > 1 else 'it'}{what}"
+        why = f"the loss doesn't depend on what was computed from {them}{what}"
         next_step = (
-            "Check how the loss is computed from the model's outputs: `item()`, `numpy()`, `argmax()` and "
-            "`torch.tensor(...)` end the gradient path."
+            "Compute the loss from this result, without `item()`, `numpy()`, `argmax()` and `torch.tensor(...)`, which "
+            f"end the gradient path. If it's intentional, freeze {them} with `requires_grad_(False)`."
         )
     sentence = asked(f"{names} got no gradient in {count}: {why}.", certain)
     ids = tuple([each.id for each in parameters])

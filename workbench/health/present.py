@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import math
 
 from ..trace.call_records import HookRan
 from ..trace.records import GradChanged, TensorWritten
+from ..trace.source import parsed
 from ..trace.values import Value, begun, code, number, said, series
 from .backwards import Change, RecordedBackward
 from .behind import gradient_written, saved_written
@@ -20,6 +22,7 @@ from .registered import grouped, registered
 from .unreached import UnreachedGradient
 from .zero_gradient import blocked, canceled_at, lost_at, zero_because, zeroed_by
 
+_LONGEST = 40  # characters of a call that a sentence names
 _MARK = "not finite from here on"
 
 
@@ -63,8 +66,11 @@ class PresentGradient(UnreachedGradient):
         if cause.links and cause.by_gradient and cause.backward is not None:
             name = cause.links[-1].parameter.words
             made.sentences.append(f"It began with the gradient of {name}{self._in_step(cause.backward.event)}.")
+        first = len(made.sentences)
         for place, what in found if cause.by_gradient else ():
-            made.sentences.append(f"{'There it' if place in made.marks else begun(self._described(place))} {what}.")
+            again = place in made.marks
+            first = first if again else len(made.sentences)
+            made.sentences.append(f"{'There it' if again else begun(self._described(place))} {what}.")
             made.marks[place] = _MARK
         for parameter, update, node in reversed(cause.links):
             who = f"`{update.optimizer}.step()`" if update.optimizer else "The program"
@@ -74,6 +80,8 @@ class PresentGradient(UnreachedGradient):
                 f"{finite}. {begun(self._described(node))} then used it{self._in_step(self.graph.nodes[node].event)}."
             )
             made.marks.setdefault(node, _MARK)
+        if 1 < first < len(made.sentences):  # more than one sentence leads to it
+            made.sentences[first] = f"Cause: {made.sentences[first]}"
         made.possible = [f"{self._described(place)} {what}" for place, what in possible_in(self.graph, cause.origin)]
         if found:
             start = found[0][0]
@@ -89,8 +97,11 @@ class PresentGradient(UnreachedGradient):
 
     def _set_by(self, change: Change, what: str) -> str:
         assert isinstance(change.made, GradChanged)
-        who = code(change.made.name) if change.made.name else "The program"
-        return f"{who}{at_line(change.made.source)} {what}."
+        line, name = change.made.source, change.made.name
+        call = _call_in(line.text, name) if line is not None and name else ""
+        if line is not None and call == line.text.strip():
+            return f"{code(call)} ({line.file}, line {line.line}) {what}."
+        return f"{code(call or name) if name else 'The program'}{at_line(line)} {what}."
 
     def _zero(self) -> Answer:
         made, asked = Answer("zero"), self.asked
@@ -269,3 +280,12 @@ class PresentGradient(UnreachedGradient):
                 f"{len(users):,} operations use {self.asked.words}, and their gradients add up: "
                 f"{self._listed(map(self._called, users))}."
             )
+
+
+def _call_in(text: str, name: str) -> str:
+    """Return the only call of a method of this name in a line of code, as written; "" if there isn't one."""
+    tree = parsed(text.strip())
+    calls = [each for each in ast.walk(tree) if isinstance(each, ast.Call)] if tree is not None else []
+    calls = [each for each in calls if isinstance(each.func, ast.Attribute) and each.func.attr == name]
+    found = ast.get_source_segment(text.strip(), calls[0]) if len(calls) == 1 else None
+    return found if found is not None and len(found) <= _LONGEST else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..trace.cuts import cut_words, instead, is_dtype
+from ..trace.cuts import cut_words, in_effect, instead, is_dtype
 from ..trace.facts import Cut
 from ..trace.values import Value, begun, code
 from .finding import at_line, in_brackets, operation_of
@@ -96,7 +96,7 @@ class UnreachedGradient(GradientQuestion):
             source = self.asked.words
         begin = "The path is" if not made.cut else "Another path is"
         gives = f": it returns {cut.word} values, which can't carry gradients" if is_dtype(cut.word) else ""
-        what = f"{cut_words(cut)}{at_line(cut.source)}{gives}"
+        what = f"{cut_words(cut)}{in_effect(cut)}{at_line(cut.source)}{gives}"
         made.sentences.append(f"{begin} cut between {source} and {result}, by {what}.")
         if not made.cut:
             made.cut = cut.word
@@ -241,7 +241,8 @@ class UnreachedGradient(GradientQuestion):
             if cut is None:
                 used = "If its value was used, it was as a plain number: `item()`, `float()`, `numpy()` or `tolist()`."
             else:
-                used = f"But {cut_words(cut)}{at_line(cut.source)} makes a tensor of its values without a graph."
+                at = f"{in_effect(cut)}{at_line(cut.source)}"
+                used = f"But {cut_words(cut)}{at} makes a tensor of its values without a graph."
             made.sentences.append(
                 f"The computation from {asked.words} ends at {where}: nothing uses that result. {used}"
             )

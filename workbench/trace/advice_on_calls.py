@@ -365,7 +365,7 @@ _BACKWARD = (
     ),
     (
         "can't replace a None gradient with a non-None value",
-        "A hook{hook} returned a gradient in place of `None`: no gradient arrives there.",
+        "A hook{hook} was given `None`, because no gradient arrives there, but returned a gradient.",
         "Return `None` wherever the hook is given `None`, or just `None` to leave everything unchanged.",
     ),
     (

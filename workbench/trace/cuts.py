@@ -24,6 +24,7 @@ _RUNS = "checkpoint"  # the one that runs code of the user's
 # What ends the way of a gradient by itself: it is done for that, or copies numbers alone.
 CUTTING = frozenset(("data", "detach", "detach_", "tensor", "new_tensor", "grad"))
 _ON_PURPOSE = ("detach", "data")
+_MODES = ("no_grad", "inference_mode")
 _MIXES = frozenset("add sub rsub mul div iadd isub imul radd rmul".split())  # values of both sides go into each result
 REPLACES = frozenset(("zero_", "fill_"))  # what leaves nothing of what was there before
 # What reads the numbers of a tensor, and what a sentence calls it.
@@ -48,10 +49,17 @@ def cut_words(cut: Cut) -> str:
     return "`.data`" if cut.word == "data" else code(f"{cut.word}()")
 
 
+def in_effect(cut: Cut) -> str:
+    """Return `, in effect` for a mode that another line switched: the cut's line doesn't name it."""
+    is_mode = cut.word in _MODES and cut.source is not None and cut.word not in cut.source.text
+    return ", in effect" if is_mode else ""
+
+
 def cut_said(cut: Cut, at: str, cuts: str, so: str) -> str:
     """Return that a cut, `at` a line, `cuts` something; or that it gives integers, and what follows (`so`)."""
     if not is_dtype(cut.word):
-        return f"{cut_words(cut)}{at} {cuts}"
+        mode = in_effect(cut) if at else ""
+        return f"{cut_words(cut)}{mode}{at}{',' if mode else ''} {cuts}"
     gives = (
         f"{cut_words(cut)}{at} returns {cut.word} values"
         if cut.operation.isidentifier()
@@ -101,7 +109,7 @@ _DIFFERENTIABLE = {
 
 def instead(cut: Cut) -> str:
     """Return what to do about a cut."""
-    if cut.word in ("no_grad", "inference_mode") and cut.source and (update := _UPDATE.match(cut.source.text)):
+    if cut.word in _MODES and cut.source and (update := _UPDATE.match(cut.source.text)):
         name, sign, change = update.groups()
         return (
             f"Update in place: `{name} {sign}= {change}`. The assignment makes a new tensor that doesn't require grad, "

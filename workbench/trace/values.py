@@ -299,7 +299,7 @@ def code(name: str) -> str:
 
 def begun(text: str) -> str:
     """Return a text with a capital first letter, for the start of a sentence; a `call()` stays as it is written."""
-    return text if text.partition(" ")[0].endswith("()") else text[:1].upper() + text[1:]
+    return text if text.partition(" ")[0].rstrip(",").endswith("()") else text[:1].upper() + text[1:]
 
 
 def series(words: Sequence[str]) -> str:

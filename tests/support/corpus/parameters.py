@@ -63,7 +63,7 @@ for cut, line in {"detach": "h.detach()", "data": "h.data", "no_grad": "h = h * 
 CUT = "no gradient", "encoder.0.weight"
 fault(*CUT, "sample() at", "rsample()", at="Normal(h, 1.0)")(cut_model, "sample")
 fault(*CUT, "new_tensor() at", "clone()", at="h.new_tensor", engines=("torch",))(cut_model, "new_tensor")
-fault(*CUT, "inference_mode() at", at="h = h * 3", engines=("torch",))(cut_model, "inference_mode")
+fault(*CUT, "inference_mode(), in effect at", at="h = h * 3", engines=("torch",))(cut_model, "inference_mode")
 fault(*CUT, "the loss doesn't depend on what", asks=True, without="no_grad")(cut_model, "like")
 fault("no gradient", "spare.weight", at="self.spare(h)", asks=True)(cut_model, "unused")
 healthy()(cut_model, "")

@@ -28,7 +28,7 @@ def cut_off(at: str, *facts: str, **more):
     return fault("stopped", NO_GRAPH, *facts, at=at, asks=True, **more)
 
 
-@cut_off("# no gradients", "no_grad() at", "net.2.weight", why="net.0.weight")
+@cut_off("# no gradients", "no_grad(), in effect at", "net.2.weight", why="net.0.weight")
 def loss_under_no_grad(torch):
     def compute(net, x, y):
         with torch.no_grad():
@@ -115,7 +115,7 @@ def loss_of_a_list(torch):
     return refused(torch, compute)
 
 
-@cut_off("# buffer", "no_grad() at", why="net.2.weight")
+@cut_off("# buffer", "no_grad(), in effect at", why="net.2.weight")
 def loss_of_a_buffer(torch):
     memory = torch.zeros(5, 2)
 
@@ -320,7 +320,7 @@ def update_by_hand_between(torch):
     return run
 
 
-@fault("stopped", NO_GRAPH, "no_grad() at", "cuts loss off from w", at="w = w - 0.1 * w.grad", asks=True)
+@fault("stopped", NO_GRAPH, "no_grad(), in effect at", "cuts loss off from w", at="w = w - 0.1 * w.grad", asks=True)
 def update_by_hand_makes_a_new_tensor(torch):
     def run():
         w = torch.ones(3, requires_grad=True)
