@@ -113,17 +113,6 @@ def test_of_a_graph_made_before_the_recording_nobody_knows_what_was_given():
     assert "from inside forward" not in told and "saved[2] (a constant)" in told
 
 
-def test_two_nodes_of_one_name_are_told_apart_by_what_was_written():
-    with record() as trace:
-        a = leaf(2.0)
-        b = a * a + 3 * a
-        b.backward()
-    told = [step.caption for step in storyboard(trace).steps]
-    assert "it sends 1.0 to `a * a` and 1.0 to `3 * a`." in told[4]
-    assert told[5].startswith("`3 * a` receives the gradient 1.0")
-    assert told[6].startswith("`a * a` receives the gradient 1.0")
-
-
 def test_the_same_expression_again_is_told_with_its_place():
     with record() as trace:
         y = leaf(2.0)

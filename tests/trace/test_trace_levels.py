@@ -110,17 +110,6 @@ def test_an_error_while_tangents_are_computed_does_not_silence_what_follows():
     assert [each.name for each in of_kind(trace, "TangentPushed")] == ["sin"]
 
 
-def test_the_captions_alternate_between_value_and_tangent():
-    assert [step.caption for step in storyboard(samples.pushed()).steps] == [
-        "jvp (level 1) begins.",
-        "Inside jvp (level 1): sin(x) gives [0. 0.8415].",
-        "Inside jvp (level 1): the tangent of the result of sin is [1. 1.081], from that of x.",
-        "Inside jvp (level 1): mul(the result of sin, x) gives [0. 0.8415].",
-        "Inside jvp (level 1): the tangent of the result of mul is [0. 2.764], from that of the result of sin and x.",
-        "jvp (level 1) ends.",
-    ]
-
-
 def test_a_caption_says_how_many_samples_ran_at_once_and_which_graph_a_node_joins():
     captions = [step.caption for step in storyboard(samples.batch()).steps]
     assert captions[2] == (

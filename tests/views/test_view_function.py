@@ -37,18 +37,6 @@ def state_at(trace, k):
     return {box.title.replace("\xa0", " ").strip(): box for box in boxes}
 
 
-def test_the_running_line_is_lit_and_no_other():
-    trace = recorded(scaled)
-    lit = [
-        [box.title.replace("\xa0", " ").rpartition("  ")[2] for box in state_at(trace, k).values()
-         if box.kind == "line" and box.state == "running"]
-        for k in range(10)
-    ]  # fmt: skip
-    code = ["ctx.save_for_backward(x)", "y = x * x", "ctx.k = k", "return y * k", None]
-    code += ["(x,) = ctx.saved_tensors", "g = 2 * x * grad", "return g * ctx.k, None", None, None]
-    assert lit == [[line] if line else [] for line in code]
-
-
 class Two(torch.Function):
     """Its context is set up in a method of its own, and it has a tangent."""
 
