@@ -148,7 +148,7 @@ def _held(frame: FrameType, names: tuple[str, ...]) -> tuple[int, ...]:
     All that counts is whether it changes.
     """
     local = frame.f_locals
-    found: Any = map(local.get, names)
+    found = [*map(local.get, names)]
     if not frame.f_code.co_flags & OPTIMIZED and local is not frame.f_globals:
         # While a comprehension runs in a module, Python 3.13 gives the comprehension's variables only.
         found = [local[name] if name in local else frame.f_globals.get(name) for name in names]
