@@ -17,7 +17,8 @@ from axe_playwright_python.sync_playwright import Axe
 from patience import PATIENCE
 from playwright.sync_api import Browser, Error, FloatRect, Locator, Page, expect, sync_playwright
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+# What draws no window starts faster, and is the same engine.
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 PLACES = (
     (Path("/Applications"), "*/Contents/MacOS/Google Chrome"),
     (Path.home() / ".cache/ms-playwright", "chromium-*/*/chrome"),
