@@ -1684,6 +1684,7 @@ n.Embedding(5, 3, padding_idx=-1)(i) | n.Embedding(5, 2, 0)(i[0, 0]) | twice(n.E
 twice(n.Embedding(5, 3, max_norm=1.0, norm_type=1))(i) | n.Embedding(4, 3)(i) | n.Embedding(5, 3)(i - 1)
 n.Embedding(5, 3)(x) | n.Embedding(5, 3, 9)(i) | n.Embedding.from_pretrained(x[0, 0])(i[:1] // 3)
 n.Embedding.from_pretrained(x[0, 0], False, 1)(i[:1] // 3) | n.Embedding.from_pretrained(x)(i) | n.LayerNorm(5)(x)
+(lambda e: (e(i[:1] // 3).sum().backward(), e.weight.grad))(n.Embedding.from_pretrained(x[0, 0], False, 1))
 n.LayerNorm((4, 5), eps=0.1)(x) | n.LayerNorm([5], elementwise_affine=False)(x) | n.LayerNorm(5, bias=False)(x)
 n.LayerNorm(4)(x) | twice(n.BatchNorm2d(2))(x) | twice(n.BatchNorm2d(2, 0.1, 0.5))(x)
 twice(n.BatchNorm2d(2, affine=False))(x) | twice(n.BatchNorm2d(2, momentum=None))(x)
