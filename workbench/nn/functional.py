@@ -189,7 +189,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """Return each element x, or `negative_slope * x` where x is negative."""
+    """Return x for each element x above 0, and `negative_slope * x` for the others."""
     if type(negative_slope) is not float:
         negative_slope = number_of("leaky_relu_" if inplace else "leaky_relu", "negative_slope", 1, negative_slope)
     if inplace:
@@ -198,7 +198,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """Return each element x, or `alpha * (exp(x) - 1)` where x is negative."""
+    """Return x for each element x above 0, and `alpha * (exp(x) - 1)` for the others."""
     if type(alpha) is not float:
         alpha = number_of("elu_" if inplace else "elu", "alpha", 1, alpha)
     if inplace:
@@ -207,7 +207,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """Return `x * sigmoid(x)` of each element x; also called swish."""
+    """Return `x * sigmoid(x)` for each element x: the SiLU activation, also called swish."""
     return write(input, "silu_", activation.silu) if inplace else activation.silu(input)
 
 
@@ -222,9 +222,9 @@ def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """Return `scale * elu(x, alpha)` for each element x (Klambauer et al., 2017).
+    """Return `1.0507 * x` for each element x above 0, and `1.7581 * (exp(x) - 1)` for the others.
 
-    The two constants preserve mean 0 and variance 1 through many layers.
+    The constants keep mean 0 and variance 1 through many layers (Klambauer et al., 2017).
     """
     alpha, scale = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
     return (
@@ -236,42 +236,42 @@ _threshold_of = threshold  # in the function below the name is an argument's
 
 
 def relu_(input: Tensor) -> Tensor:
-    """Write `relu` of the tensor into the tensor, and return it."""
+    """Write the result of `relu` into the input itself, and return the input."""
     return relu(input, True)
 
 
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
-    """Write `leaky_relu` of the tensor into the tensor, and return it."""
+    """Write the result of `leaky_relu` into the input itself, and return the input."""
     return leaky_relu(input, negative_slope, True)
 
 
 def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """Write `elu` of the tensor into the tensor, and return it."""
+    """Write the result of `elu` into the input itself, and return the input."""
     return elu(input, alpha, True)
 
 
 def selu_(input: Tensor) -> Tensor:
-    """Write `selu` of the tensor into the tensor, and return it."""
+    """Write the result of `selu` into the input itself, and return the input."""
     return selu(input, True)
 
 
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """Write `celu` of the tensor into the tensor, and return it."""
+    """Write the result of `celu` into the input itself, and return the input."""
     return celu(input, alpha, True)
 
 
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    """Write `hardtanh` of the tensor into the tensor, and return it."""
+    """Write the result of `hardtanh` into the input itself, and return the input."""
     return hardtanh(input, min_val, max_val, True)
 
 
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
-    """Write `threshold` of the tensor into the tensor, and return it."""
+    """Write the result of `threshold` into the input itself, and return the input."""
     return _threshold_of(input, threshold, value, True)
 
 
 def rrelu_(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Tensor:
-    """Write `rrelu` of the tensor into the tensor, and return it."""
+    """Write the result of `rrelu` into the input itself, and return the input."""
     return rrelu(input, lower, upper, training, True)
 
 
@@ -282,28 +282,28 @@ def upsample(
     mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """Return the input in another size, with a warning: the old name of `interpolate`."""
+    """Resize the input as `interpolate` does, with a warning: `upsample` is its old name."""
     warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def softsign(input: Tensor) -> Tensor:
-    """Return `x / (1 + abs(x))` of each element x."""
+    """Return `x / (1 + abs(x))` for each element x."""
     return input / (input.abs() + 1)
 
 
 def tanhshrink(input: Tensor) -> Tensor:
-    """Return `x - tanh(x)` of each element x."""
+    """Return `x - tanh(x)` for each element x."""
     return input - input.tanh()
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
-    """Return the input divided by its p-norm along `dim`, so that this norm becomes 1.
+    """Divide the vectors along `dim` by their p-norm, so that each vector has norm 1.
 
     Args:
-        p: The p of the norm; 2 is the Euclidean length.
-        dim: The dimension along which the norm is taken.
-        eps: A norm smaller than this counts as this, which avoids a division by zero.
+        p: Which p-norm to use: 2 is the Euclidean length, 1 the sum of absolute values.
+        dim: The dimension along which norms are computed.
+        eps: The smallest divisor. It avoids a division by zero.
     """
     return input / input.norm(p, dim, keepdim=True).clamp(min=eps)
 
@@ -315,28 +315,30 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
     Args:
         dim: The dimension along which the results sum to one, usually the one with the classes.
-            Pass it: None is deprecated.
+            Always pass it: None is deprecated.
         dtype: Convert the input to this dtype first.
     """
     return activation.softmax(input, _chosen("softmax", dim, input.ndim, _stacklevel), dtype)
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Dtype | None = None) -> Tensor:
-    """Return `softmax(-x)` along `dim`: the smallest element gets the largest share."""
+    """Return `softmax(-x)` along `dim`: the smallest element gets the largest probability."""
     return activation.softmax(-input, _chosen("softmin", dim, input.ndim, _stacklevel), dtype)
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
-    """Return a differentiable random choice: softmax of `(logits + noise) / tau` (Jang et al., 2017).
+    """Draw a random class for each row of logits, as a vector through which gradients can flow.
 
-    The noise has a Gumbel distribution.
+    The result is `softmax((logits + noise) / tau)`, with noise from the Gumbel distribution (Jang
+    et al., 2017).
 
     Args:
-        logits: The logarithms of the probabilities, up to a constant.
-        tau: The temperature: a small one gives results near 0 and 1.
-        hard: Return a single 1 along `dim` and zeros otherwise, with the gradient of soft numbers.
-        eps: Deprecated; ignored.
-        dim: The dimension along which the results sum to one.
+        logits: The logarithms of the class probabilities, up to a constant.
+        tau: The temperature. The smaller it is, the closer the results are to 0 and 1.
+        hard: Return vectors with a single 1 and zeros elsewhere. Gradients are computed as if the
+            result were the softmax.
+        eps: Deprecated; it has no effect.
+        dim: The dimension of the classes, along which the results sum to one.
     """
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
@@ -350,8 +352,8 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Dtype | None = None) -> Tensor:
     """Return the logarithm of `softmax` along `dim`.
 
-    `softmax(x, dim).log()` is less accurate: it gives -inf where a probability rounds to 0. The
-    arguments are those of `softmax`.
+    `softmax(x, dim).log()` is less accurate: it gives -inf where a probability rounds to 0.
+    `log_softmax` takes the same arguments as `softmax`.
     """
     return activation.log_softmax(input, _chosen("log_softmax", dim, input.ndim, _stacklevel), dtype)
 

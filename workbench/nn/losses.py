@@ -28,10 +28,14 @@ def _summary(each: Tensor, how: int) -> Tensor:
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """Return the cosine of the angle between vectors along dimension `dim`.
+    """Return the cosine of the angle between each pair of vectors along dimension `dim`.
 
-    It is their dot product divided by both norms. The result lacks this dimension. A norm smaller
-    than `eps` counts as `eps`, which the gradient doesn't take into account.
+    The cosine is the dot product of the vectors, divided by both norms.
+
+    Args:
+        x1, x2: Tensors that broadcast to one shape.
+        dim: The dimension of the vectors. It is removed from the result.
+        eps: The smallest norm to divide by. The gradient doesn't take this limit into account.
     """
     norms = [x.norm(2, dim, keepdim=True).clone() for x in (x1, x2)]
     with no_grad():
@@ -41,9 +45,15 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
-    """Return the distance between vectors: the p-norm of `x1 - x2 + eps` along the last dimension.
+    """Return the distance between each pair of vectors along the last dimension.
 
-    Without `keepdim`, the result lacks this dimension.
+    The distance is the p-norm of `x1 - x2 + eps`.
+
+    Args:
+        x1, x2: Tensors (..., d) that broadcast to one shape.
+        p: Which p-norm to use: 2 is the Euclidean distance, 1 the Manhattan distance.
+        eps: A small number that is added to each difference.
+        keepdim: Keep the last dimension in the result, with size 1.
     """
     return (x1 - x2 + eps).norm(p, -1, keepdim)
 
@@ -57,14 +67,17 @@ def margin_ranking_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return the mean of `max(0, -target * (input1 - input2) + margin)`: a loss for wrong order.
+    """Return a loss for pairs of numbers that are in the wrong order.
+
+    The loss of a pair is `max(0, -target * (input1 - input2) + margin)`.
 
     Args:
         input1: The first number of each pair.
         input2: The second number of each pair.
         target: 1 if the first number should be larger, -1 if the second should.
-        margin: By how much it should be larger.
-        reduction: "mean", "sum", or "none" for a loss per pair.
+        margin: By how much it should be larger for the loss to be 0.
+        reduction: "mean" averages the losses, "sum" adds them, and "none" returns one loss per
+            pair.
 
     Raises:
         RuntimeError: if the inputs and the target differ in their number of dimensions.
@@ -88,19 +101,21 @@ def triplet_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return the mean of `max(0, margin + near - far)` over triplets of vectors.
+    """Return a loss that makes each anchor nearer to `positive` than to `negative`.
 
-    `near` is the distance from `anchor` to `positive`, and `far` that from `anchor` to `negative`.
+    The loss of a triplet is `max(0, margin + near - far)`. `near` is the distance from `anchor` to
+    `positive`, and `far` the distance from `anchor` to `negative`.
 
     Args:
-        anchor: Vectors as rows, or one vector.
+        anchor: The rows of a matrix (n, d), or one vector (d,).
         positive: Vectors that should be near the anchors.
         negative: Vectors that should be farther away.
-        margin: By how much they should be farther away.
-        p: The p of the norm that measures distances.
-        eps: Added to differences before the norm.
-        swap: Use the distance from `positive` to `negative` as `far`, if it is smaller.
-        reduction: "mean", "sum", or "none" for a loss per triplet.
+        margin: By how much `far` should exceed `near`.
+        p: Which p-norm measures distances: 2 is the Euclidean distance.
+        eps: A small number that is added to each difference.
+        swap: If the distance from `positive` to `negative` is smaller than `far`, use it instead.
+        reduction: "mean" averages the losses, "sum" adds them, and "none" returns one loss per
+            triplet.
 
     Raises:
         ValueError: if `margin` isn't positive.
@@ -127,17 +142,18 @@ def cosine_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return the mean of a loss for the angle between pairs of vectors.
+    """Return a loss that makes similar vectors point in the same direction, and others not.
 
-    The loss of a pair is `1 - cosine` where the target is 1, and `max(0, cosine - margin)` where
-    the target is -1.
+    The loss of a pair is `1 - cosine` if its target is 1, and `max(0, cosine - margin)` if its
+    target is -1. `cosine` is the cosine of the angle between the two vectors.
 
     Args:
-        input1: Vectors as rows, or one vector.
-        input2: The vectors to compare with.
-        target: 1 or -1 for each row; without dimensions for one vector.
-        margin: A cosine that is accepted where the target is -1.
-        reduction: "mean", "sum", or "none" for a loss per row.
+        input1: The first vector of each pair: the rows of a matrix (n, d), or one vector (d,).
+        input2: The second vector of each pair, in the same form.
+        target: 1 for vectors that should be similar, -1 for others: a vector (n,), or a tensor
+            without dimensions for one pair.
+        margin: The largest cosine for which the loss is 0 if the target is -1.
+        reduction: "mean" averages the losses, "sum" adds them, and "none" returns one loss per row.
 
     Raises:
         RuntimeError: if the shapes don't fit.
@@ -166,17 +182,18 @@ def hinge_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return the mean of a loss for distances: small for similar pairs, large for others.
+    """Return a loss that makes distances small for similar pairs, and large for others.
 
-    The loss of an element is `input` where the target is 1, and `max(0, margin - input)` where the
-    target is -1.
+    The loss of an element is `input` if its target is 1, and `max(0, margin - input)` if its target
+    is -1.
 
     Args:
         input: The distance of each pair.
         target: 1 for pairs that should be close, -1 for pairs that should be at least `margin`
             apart.
         margin: The distance beyond which the loss is 0 for a target of -1.
-        reduction: "mean", "sum", or "none" for a loss per element.
+        reduction: "mean" averages the losses, "sum" adds them, and "none" returns one loss per
+            element.
     """
     how, zeros = _reduction(size_average, reduce, reduction), zeros_like(input)
     short = where(target != 1, (float(margin) - input).clamp_min(0), zeros)
@@ -193,18 +210,20 @@ def poisson_nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return the mean of minus the log-probability of counts in a Poisson distribution.
+    """Return the negative log-likelihood of counts under Poisson distributions.
 
     The loss of an element is `exp(input) - target * input`. If `log_input` is False, it is
     `input - target * log(input + eps)`. Terms that don't depend on the input are left out.
 
     Args:
-        input: The logarithm of the distribution's mean, or the mean itself if `log_input` is False.
-        target: The counts.
-        log_input: State that the input is the logarithm of the mean.
+        input: The logarithms of the predicted means, or the means themselves if `log_input` is
+            False.
+        target: The observed counts.
+        log_input: Whether `input` holds the logarithms of the means.
         full: Add Stirling's approximation of `log(target!)`, which doesn't depend on the input.
-        eps: Added to the mean before its logarithm, if `log_input` is False.
-        reduction: "mean", "sum", or "none" for a loss per element.
+        eps: Added to the mean before its logarithm is taken, if `log_input` is False.
+        reduction: "mean" averages the losses, "sum" adds them, and "none" returns one loss per
+            element.
     """
     how = _reduction(size_average, reduce, reduction)
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
@@ -222,18 +241,20 @@ def gaussian_nll_loss(
     eps: float = 1e-6,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return the mean of minus the log-density of the target in a normal distribution.
+    """Return the negative log-likelihood of the target under normal distributions.
 
     The loss of an element is `(log(var) + (input - target)**2 / var) / 2`.
 
     Args:
-        input: The mean.
-        target: The values.
-        var: The variance: one for all, for each row, or for each number.
-        full: Add the constant `log(2 * pi) / 2`.
-        eps: The smallest variance. A smaller one counts as `eps`, which the gradient doesn't take
-            into account.
-        reduction: "mean", "sum", or "none" for a loss per element.
+        input: The predicted means of the distributions.
+        target: The observed values.
+        var: The predicted variances: one for all elements, one for each row, or one for each
+            element.
+        full: Add the constant `log(2 * pi) / 2`, which doesn't change the gradient.
+        eps: The smallest variance. Smaller variances are replaced by `eps`, which the gradient
+            doesn't take into account.
+        reduction: "mean" averages the losses, "sum" adds them, and "none" returns one loss per
+            element.
 
     Raises:
         ValueError: if a variance is negative, or its shape doesn't fit.
@@ -268,10 +289,10 @@ def multilabel_soft_margin_loss(
     """Return the binary cross-entropy for several labels per sample, averaged over the labels.
 
     Args:
-        input: Logits, (batch, labels).
-        target: 0 or 1 for each label.
-        weight: A factor per label.
-        reduction: "mean", "sum", or "none" for a loss per row.
+        input: Logits of shape (batch, labels).
+        target: 0 or 1 for each logit: 1 if the sample has the label.
+        weight: A vector with a factor for each label, or None.
+        reduction: "mean" averages the losses, "sum" adds them, and "none" returns one loss per row.
     """
     old = size_average is not None or reduce is not None
     how = _reduction(size_average, reduce, reduction) if old else {"none": 0, "mean": MEAN, "sum": SUM}.get(reduction)

@@ -130,9 +130,10 @@ def softmax(self: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor
 @operation()
 @numpy_names
 def log_softmax(self: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
-    """Return the logarithm of `softmax` along `dim`; the arguments are those of `softmax`.
+    """Return the logarithm of `softmax` along `dim`.
 
     `softmax(t, dim).log()` is less accurate: it gives -inf where a probability rounds to 0.
+    `log_softmax` takes the same arguments as `softmax`.
     """
     self = self if dtype is None else self.to(dtype)
     return _log_softmax(self, dim_index(dim, self._array.ndim))
@@ -143,8 +144,9 @@ def log_softmax(self: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Te
 def logsumexp(self: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     """Return the logarithm of the sum of exponentials over one or several dimensions `dim`.
 
-    It is `t.exp().sum(dim, keepdim).log()`, but large elements don't overflow. The gradient of the
-    elements is their softmax. Integers are converted to the default dtype.
+    It equals `t.exp().sum(dim, keepdim).log()`, but large elements don't overflow. The derivative
+    with respect to the elements is their softmax. Integers are converted to the default dtype.
+    `dim` and `keepdim` work as in `sum`.
 
     Example:
         >>> torch.logsumexp(torch.tensor([1000.0, 1000.0]), dim=0)
@@ -302,10 +304,11 @@ _gelu_op = define(
 
 
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
-    """Return each element times the probability that a standard normal number is below it.
+    """Return each element x times the probability that a standard normal number is below x.
 
     Args:
-        approximate: "none" computes this probability exactly, "tanh" with a formula that uses tanh.
+        approximate: "none" computes this probability exactly, "tanh" approximates it with a formula
+            that uses tanh.
     """
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")

@@ -238,16 +238,16 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
     `condition`, `input` and `other` are broadcast to one shape, the shape of the result. Each
     element of `input` and `other` receives a gradient only where it was chosen, and 0 elsewhere.
 
-    If you call `where(condition)` alone, it returns the indices at which `condition` isn't zero: a
-    tuple with one int64 tensor for each dimension.
+    `where(condition)` alone returns the indices of the nonzero elements: a tuple with one int64
+    tensor for each dimension.
 
     Args:
-        condition: A boolean tensor.
+        condition: A bool tensor. `where(condition)` alone takes any dtype.
         input: A tensor or a number.
         other: A tensor or a number.
 
     Raises:
-        RuntimeError: if the condition isn't boolean.
+        RuntimeError: if `input` and `other` are given and the condition isn't bool.
 
     Example:
         >>> t = torch.tensor([-1.0, 2.0], requires_grad=True)
@@ -284,7 +284,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
 
 @method("where")
 def _where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
-    """Return the tensor's elements where condition holds, else those of `other`."""
+    """Return the tensor's elements where `condition` is True, and those of `other` elsewhere."""
     check_tensor("where", "condition", 1, condition)
     return where(condition, self, other)
 
@@ -337,13 +337,13 @@ bitwise_and, bitwise_or, bitwise_xor = (
     _asked(
         ufunc.__name__,
         _of_integers(ufunc),
-        meaning=f"Return the bits that are set in {ints}; for bools, {masks}.",
+        meaning=f"Return the bitwise {word}: the bits set in {ints}; for bools, True where {masks}.",
         method=True,
     )
-    for ufunc, ints, masks in (
-        (np.bitwise_and, "both integers", "True where both are True"),
-        (np.bitwise_or, "one of two integers or both", "True where one is True"),
-        (np.bitwise_xor, "exactly one of two integers", "True where they differ"),
+    for ufunc, word, ints, masks in (
+        (np.bitwise_and, "AND", "both integers", "both are True"),
+        (np.bitwise_or, "OR", "at least one integer", "one is True"),
+        (np.bitwise_xor, "XOR", "exactly one integer", "they differ"),
     )
 )
 Tensor.__eq__, Tensor.__ne__ = operator(eq, dispatch_equality), operator(ne)
@@ -449,9 +449,10 @@ def _refuse_batches(sentence: str, *tensors: Tensor) -> None:
 @operation()
 @numpy_names
 def all(self: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """Return whether all elements are nonzero, in the whole tensor or along `dim`.
+    """Return True if all elements are nonzero, for the whole tensor or along `dim`.
 
-    The result is bool, or uint8 for an input of uint8. `dim` and `keepdim` work as in `sum`.
+    The result is a bool tensor, or uint8 for an input of uint8. `dim` and `keepdim` work as in
+    `sum`.
     """
     return _all(self, dims_of(dim, self._array.ndim), bool_of("all", "keepdim", 2, keepdim))
 
@@ -459,9 +460,10 @@ def all(self: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
 @operation()
 @numpy_names
 def any(self: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """Return whether at least one element is nonzero, in the whole tensor or along `dim`.
+    """Return True if at least one element is nonzero, for the whole tensor or along `dim`.
 
-    The result is bool, or uint8 for an input of uint8. `dim` and `keepdim` work as in `sum`.
+    The result is a bool tensor, or uint8 for an input of uint8. `dim` and `keepdim` work as in
+    `sum`.
     """
     return _any(self, dims_of(dim, self._array.ndim), bool_of("any", "keepdim", 2, keepdim))
 
@@ -473,8 +475,8 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     The result is a matrix with one row for each nonzero element and one column for each dimension.
 
     Args:
-        as_tuple: Return a tuple with one vector for each dimension instead. You can use it as an
-            index: `t[torch.nonzero(t, as_tuple=True)]`.
+        as_tuple: Return a tuple with one vector for each dimension instead. You can use this tuple
+            as an index: `t[torch.nonzero(t, as_tuple=True)]`.
 
     Example:
         >>> torch.nonzero(torch.tensor([[0, 7], [8, 0]]))
@@ -506,7 +508,11 @@ def isclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-0
     """Return True for each pair of elements that are nearly equal.
 
     Two elements are nearly equal if `abs(input - other) <= atol + rtol * abs(other)`.
-    If `equal_nan` is True, nan is close to nan.
+
+    Args:
+        rtol: The tolerance relative to `other`.
+        atol: The absolute tolerance, which matters for elements near 0.
+        equal_nan: Treat nan as equal to nan.
     """
     check_tensor("isclose", "other", 1, other)
     if self.dtype is not other.dtype:

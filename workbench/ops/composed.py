@@ -26,11 +26,23 @@ from .shape import _unsafe_view
 
 @operation(in_place=True)
 def renorm(self: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | None = None) -> Tensor:
-    """Scale down the slices along `dim` whose p-norm is larger than `maxnorm`, to this norm.
+    """Shrink each slice along `dim` whose p-norm exceeds `maxnorm`: its norm becomes `maxnorm`.
+
+    The other slices stay as they are. Slice i is `input.select(dim, i)`.
+
+    Args:
+        p: Which p-norm to use: 2 is the Euclidean length, 1 the sum of absolute values.
+        dim: The dimension whose slices are measured.
+        maxnorm: The largest norm that a slice may have.
 
     Raises:
         RuntimeError: if `p` isn't positive, `maxnorm` is negative, or there are fewer than two
             dimensions.
+
+    Example:
+        >>> torch.renorm(torch.tensor([[3.0, 4.0], [0.3, 0.4]]), p=2, dim=0, maxnorm=1.0)
+        tensor([[0.6000, 0.8000],
+                [0.3000, 0.4000]])
     """
     if out is not None:
         return into("renorm", out, renorm, self, p, dim, maxnorm, exact=True)
@@ -50,9 +62,10 @@ def renorm(self: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | No
 
 @operation()
 def tile(self: Tensor, *given: Any, dims: Any = None) -> Tensor:
-    """Return a copy of the tensor, repeated along its last dimensions as often as `dims` says.
+    """Return a copy of the tensor in which dimension i is repeated `dims[i]` times.
 
-    It is `repeat`, but `dims` may have fewer numbers than the tensor has dimensions.
+    Unlike in `repeat`, `dims` may be shorter than the tensor has dimensions. It then applies to the
+    last dimensions.
     """
     times = ints_of("tile", "dims", given, dims)
     return self.repeat((1,) * (self._array.ndim - len(times)) + times)
@@ -84,7 +97,16 @@ def msort(self: Tensor) -> Tensor:
 def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """Return the elements that `indices` selects along `dim`, like `gather`, with broadcasting.
 
-    If `dim` is omitted, the indices count the elements of the flattened tensor.
+    If `dim` is omitted, the indices refer to the flattened tensor.
+
+    Args:
+        indices: int64. In all dimensions except `dim`, it is broadcast together with the tensor.
+
+    Example:
+        >>> t = torch.tensor([[3, 1, 2], [6, 5, 4]])
+        >>> torch.take_along_dim(t, torch.argmin(t, dim=1, keepdim=True), dim=1)
+        tensor([[1],
+                [4]])
     """
     check_tensor("take_along_dim", "indices", 1, indices)
     if dim is None:
@@ -121,10 +143,11 @@ def cartesian_prod(*tensors: Any) -> Tensor:
 
 @operation()
 def inner(self: Tensor, other: Tensor) -> Tensor:
-    """Return the dot products of the vectors along the last dimensions of both tensors.
+    """Return the dot product of each vector of the input with each vector of `other`.
 
-    The result has the shape `(*input.shape[:-1], *other.shape[:-1])`. If one of the tensors has no
-    dimensions, it multiplies the other.
+    The vectors are along the last dimension of both tensors. The result has the shape
+    `(*input.shape[:-1], *other.shape[:-1])`. If one of the tensors has no dimensions, the result is
+    the product of the two.
     """
     check_tensor("inner", "other", 1, other)
     a, b = self._array.shape, other._array.shape
@@ -139,14 +162,19 @@ def inner(self: Tensor, other: Tensor) -> Tensor:
 
 @operation(method=False)
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
-    """Multiply two tensors and sum over pairs of their dimensions.
+    """Multiply two tensors, and sum the products over pairs of dimensions.
 
     Args:
-        dims: A number n: the last n dimensions of `a` are paired with the first n of `b`. Or two
-            lists with the dimensions of each tensor, paired in order.
+        dims: A number n pairs the last n dimensions of `a` with the first n of `b`. Two lists name
+            the dimensions of `a` and those of `b` to pair, in order.
 
     Returns:
         A tensor with the remaining dimensions of `a`, then those of `b`.
+
+    Example:
+        >>> a, b = torch.ones(2, 3, 4), torch.ones(4, 3, 5)
+        >>> torch.tensordot(a, b, dims=([1, 2], [1, 0])).shape
+        torch.Size([2, 5])
     """
     if isinstance(dims, (int, Tensor)):
         count = int(dims)
@@ -181,7 +209,11 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 def kron(self: Tensor, other: Tensor) -> Tensor:
     """Return the Kronecker product: each element of the input times the whole of `other`.
 
-    Each size of the result is the product of the two sizes.
+    Along each dimension, the size of the result is the product of the two sizes.
+
+    Example:
+        >>> torch.kron(torch.tensor([1, 10]), torch.tensor([1, 2, 3]))
+        tensor([ 1,  2,  3, 10, 20, 30])
     """
     check_tensor("kron", "other", 1, other)
     ndim = builtins.max(self._array.ndim, other._array.ndim)
@@ -197,12 +229,13 @@ def diff(
 ) -> Tensor:
     """Return the difference between each element and the one before it, along `dim`.
 
-    The size along `dim` is smaller by `n`. For bool, the result is True where neighbors differ.
+    In the result, the size along `dim` is smaller by `n`. For bool, the result is True where
+    neighbors differ.
 
     Args:
-        n: How often differences are taken.
+        n: How often to take differences. 2 gives the differences of the differences.
         prepend: A tensor to put in front of the input before differences are taken.
-        append: A tensor to put behind the input before differences are taken.
+        append: A tensor to put after the input before differences are taken.
     """
     if not self._array.ndim:
         raise RuntimeError("diff expects input to be at least one-dimensional")
@@ -223,10 +256,12 @@ def diff(
 
 @operation(method=False, also=("trapz",))
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
-    """Return the area under the points `y`, joined by straight lines, along `dim`.
+    """Return the area under the curve that joins the points `y` with straight lines, along `dim`.
 
     Args:
-        x: The positions of the points. If omitted, neighbors are `dx` apart.
+        y: The heights of the points.
+        x: The positions of the points. If omitted, neighboring points are `dx` apart.
+        dim: The dimension of the points. It is removed from the result.
     """
     _no_masks("trapezoid", y)
     if not y._array.ndim:
@@ -243,9 +278,9 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -
 
 @operation(method=False)
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
-    """Return the area under the points `y` up to each point, from the second one on.
+    """Return the area under a curve through the points `y`, up to each point after the first.
 
-    The size along `dim` is smaller by 1. The arguments are those of `trapezoid`.
+    In the result, the size along `dim` is smaller by 1. The arguments are those of `trapezoid`.
     """
     _no_masks("cumulative_trapezoid", y)
     if not y._array.ndim:
@@ -275,12 +310,17 @@ def _widths(y: Tensor, x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
 
 @operation(method=False)
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0) -> Tensor:
-    """Return the distances between the rows of `x1` and the rows of `x2`.
+    """Return the distance from each row of `x1` to each row of `x2`.
 
-    Rows of (..., n, d) and (..., m, d) give distances (..., n, m). Equal rows get a gradient of 0.
+    Shapes (..., n, d) and (..., m, d) give the shape (..., n, m). The gradient of the distance
+    between two equal rows is 0.
 
     Args:
-        p: The p of the norm that measures the distance.
+        p: Which p-norm to use: 2 is the Euclidean distance, 1 the Manhattan distance.
+
+    Example:
+        >>> torch.cdist(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0], [0.0, 1.0]]))
+        tensor([[5., 1.]])
     """
     for name, t in (("X1", x1), ("X2", x2)):
         if t._array.ndim < 2:
@@ -303,7 +343,7 @@ def _with_mean(name: str, spread: Any) -> Any:
     both.__name__ = both.__qualname__ = name
     word = "variance" if spread is var else "standard deviation"
     both.__doc__ = (
-        f"Return two tensors: the {word}, and the mean, of all elements or over `dim`.\n\n"
+        f"Return a pair: the {word} and the mean, of all elements or over `dim`.\n\n"
         f"The arguments are those of `{name.partition('_')[0]}`."
     )
     return operation(method=False)(numpy_names(both))
@@ -317,7 +357,7 @@ var_mean, std_mean = _with_mean("var_mean", var), _with_mean("std_mean", std)
 
 @operation()
 def argwhere(self: Tensor) -> Tensor:
-    """Return the indices of the nonzero elements, as a matrix with one row for each of them."""
+    """Return the indices of the nonzero elements, as an int64 matrix with one row for each of them."""
     return self.nonzero()
 
 
@@ -329,10 +369,11 @@ def count_nonzero(self: Tensor, dim: Any = None) -> Tensor:
 
 @operation()
 def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """Return how often 0, 1, 2 and so on occur in a vector of integers.
+    """Return how often each of the numbers 0, 1, 2 and so on occurs in a vector of integers.
 
     Args:
-        weights: A number for each element. The result then contains their sums instead of counts.
+        weights: A vector with a weight for each element. The result then contains sums of weights
+            instead of counts.
         minlength: The minimum length of the result.
 
     Example:
@@ -396,16 +437,16 @@ def _placed(values: Any, edges: Tensor, right: bool, small: bool) -> Tensor:
 def searchsorted(
     sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None
 ) -> Tensor:
-    """Return the index at which each number would be inserted into a sorted sequence.
+    """Return the index at which to insert each number into a sorted sequence to keep it sorted.
 
-    The result has the shape of `input`, and is int64.
+    The result has the shape of `input`. Its dtype is int64, or int32 with `out_int32`.
 
     Args:
         sorted_sequence: A sorted vector, or sorted vectors (..., n), one for each row of `input`.
-        input: The numbers.
-        out_int32: Return int32.
-        right: Insert after equal elements, not before them.
-        side: "left" or "right", instead of `right`.
+        input: The numbers to insert: a tensor or one number.
+        out_int32: Return int32 instead of int64.
+        right: If elements equal the number, return the index after them, not before them.
+        side: "left" or "right": another spelling of `right=False` or `right=True`.
 
     Example:
         >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 4]))
@@ -418,13 +459,18 @@ def searchsorted(
 
 @operation(method=False)
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
-    """Return the number of each element's bucket, given the sorted boundaries of the buckets.
+    """Return the index of the bucket that contains each element, given the sorted boundaries.
 
-    It is `searchsorted(boundaries, input)`: elements up to `boundaries[0]` get 0.
+    Bucket 0 contains the elements up to `boundaries[0]`, bucket 1 those up to `boundaries[1]`, and
+    so on. It equals `searchsorted(boundaries, input)`.
 
     Args:
-        out_int32: Return int32.
-        right: Put elements equal to a boundary into the bucket above it, not below.
+        out_int32: Return int32 instead of int64.
+        right: Put an element that equals a boundary into the bucket above the boundary, not below.
+
+    Example:
+        >>> torch.bucketize(torch.tensor([0, 1, 2, 9]), torch.tensor([1, 5]))
+        tensor([0, 0, 1, 2])
     """
     if boundaries._array.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries._array.ndim})")
@@ -444,8 +490,8 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
     """Return True for each element that occurs in `test_elements`, in the shape of `elements`.
 
     Args:
-        assume_unique: Accepted for compatibility.
-        invert: Return True for the elements that don't occur there.
+        assume_unique: Accepted for compatibility; it has no effect.
+        invert: Return True for the elements that don't occur in `test_elements`.
     """
     one, two = (t if isinstance(t, Tensor) else wrap(np.asarray(t)) for t in (elements, test_elements))
     if "b" in (one._array.dtype.kind, two._array.dtype.kind):
@@ -460,9 +506,10 @@ def unique(
     """Return the distinct elements in ascending order, or the distinct slices along `dim`.
 
     Args:
-        sorted: Accepted for compatibility: the result is always in order.
+        sorted: Accepted for compatibility: the result is always sorted.
         return_inverse: Also return, for each input element, its index in the result.
         return_counts: Also return how often each element occurs.
+        dim: Compare the slices along this dimension instead of the elements.
 
     Example:
         >>> torch.unique(torch.tensor([3, 1, 3]), return_counts=True)

@@ -177,7 +177,7 @@ class tensortype(type):
 
 @method("type")
 def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> str | Tensor:
-    """Return the name of the tensor's type ("torch.DoubleTensor"), or the tensor in another dtype."""
+    """Return the name of the tensor's type, such as "torch.DoubleTensor", or convert it to `dtype`."""
     if dtype is None:
         return f"torch.{self.dtype.word}Tensor"
     if isinstance(dtype, tensortype):
@@ -229,7 +229,10 @@ def is_pinned(self: Tensor, device: Any = None) -> bool:
 
 @method()
 def stride(self: Tensor, dim: int | None = None) -> tuple[int, ...] | int:
-    """Return how many elements of memory lie between neighbors along each dimension, or along `dim`."""
+    """Return how far apart neighbors along each dimension, or along `dim`, are in memory.
+
+    Distances are counted in elements: a step along the last dimension usually moves by 1.
+    """
     a = self._array if self._array.size else np.broadcast_to(0, [max(n, 1) for n in self._array.shape]).copy()
     steps = tuple([s // a.itemsize for s in steps_of(a)])
     return steps if dim is None else steps[dim_index(dim, a.ndim)]
@@ -237,10 +240,10 @@ def stride(self: Tensor, dim: int | None = None) -> tuple[int, ...] | int:
 
 @method()
 def is_contiguous(self: Tensor, *, memory_format: Any = None) -> bool:
-    """Return True if the elements are in order in memory.
+    """Return True if the elements are in memory in the order of their indices.
 
     Args:
-        memory_format: Test for another order, such as `channels_last`.
+        memory_format: Another order to test for, such as `channels_last`.
     """
     if memory_format is None or memory_format in (formats.contiguous_format, formats.preserve_format):
         return self._array.flags.c_contiguous
@@ -330,7 +333,7 @@ def is_conj(input: Tensor) -> bool:
 
 @operation()
 def is_neg(input: Tensor) -> bool:
-    """Return False: no negation is postponed."""
+    """Return False: the workbench computes every negation immediately."""
     return False
 
 
@@ -342,7 +345,7 @@ def is_distributed(input: Tensor) -> bool:
 
 @operation()
 def is_signed(input: Tensor) -> bool:
-    """Return True if the dtype has negative numbers."""
+    """Return True if the dtype can represent negative numbers."""
     return input._array.dtype.kind in "fi"
 
 
@@ -380,11 +383,11 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
 def as_tensor(data: Any, dtype: Dtype | None = None) -> Tensor:
     """Return `data` as a tensor, without a copy if possible.
 
-    A tensor is returned itself, and the result for a NumPy array shares its memory.
+    A tensor is returned as it is. For a NumPy array, the result shares the array's memory.
 
     Args:
         data: A tensor, an array, a number or nested lists of numbers.
-        dtype: The dtype to convert to. `data` is copied if it has another one.
+        dtype: The dtype of the result. If `data` has another dtype, it is copied.
     """
     if not isinstance(data, (Tensor, np.ndarray)):
         return tensor(data, dtype=dtype)
@@ -396,12 +399,12 @@ def as_tensor(data: Any, dtype: Dtype | None = None) -> Tensor:
 def asarray(
     obj: Any, *, dtype: Dtype | None = None, copy: bool | None = None, requires_grad: bool | None = None
 ) -> Tensor:
-    """Return `obj` as a tensor, like `as_tensor`, with a choice of memory and history.
+    """Return `obj` as a tensor, like `as_tensor`, with control over copying and gradients.
 
     Args:
         obj, dtype: As for `as_tensor`.
-        copy: Always copy, not only if necessary.
-        requires_grad: Whether the result requires grad. False detaches a tensor from its history.
+        copy: If True, always copy, not only if necessary.
+        requires_grad: Whether the result requires grad. False detaches a tensor from its graph.
     """
     t = as_tensor(obj)
     if requires_grad is None and t.requires_grad:
@@ -420,7 +423,7 @@ def asarray(
 @method("new_tensor")
 @placed
 def _new_tensor(self: Tensor, data: Any, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """Return a leaf with a copy of `data` in this tensor's dtype."""
+    """Return a new tensor with a copy of `data`, in this tensor's dtype."""
     return tensor(data, dtype=dtype or self.dtype, requires_grad=requires_grad)
 
 
@@ -482,7 +485,7 @@ def _of_sizes_or_data(dtype: Dtype, given: tuple[Any, ...], size: Any, source: A
 def _new_full(
     self: Tensor, size: Any, fill_value: float, *, dtype: Dtype | None = None, requires_grad: bool = False
 ) -> Tensor:
-    """Return a leaf with one number everywhere, in this tensor's dtype."""
+    """Return a new tensor of shape `size` filled with `fill_value`, in this tensor's dtype."""
     return full(size, fill_value, dtype=dtype or self.dtype, requires_grad=requires_grad)
 
 

@@ -276,15 +276,17 @@ def conv1d(
     Args:
         input: Sequences (n, channels, length), or one sequence without n.
         weight: The kernels: (out channels, channels / groups, kernel size).
-        bias: A number for each output channel.
-        stride: The distance from one place of a kernel to the next.
+        bias: A vector with a number to add to each output channel, or None.
+        stride: How far a kernel moves from one place to the next, in elements.
         padding: The number of zeros to add at each end. Or "valid" for none, or "same" for a result
             as long as the input.
-        dilation: The distance between the elements that a kernel reads.
+        dilation: The distance between the elements that a kernel reads: 1 reads neighbors, 2 every
+            second element.
         groups: Split the channels into this many groups. Each group has its own kernels.
 
     Returns:
-        (n, out channels, (length + 2 * padding - dilation * (kernel size - 1) - 1) // stride + 1).
+        Sequences (n, out channels, new length). The new length is
+        `(length + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1`.
     """
     return _over_images("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
@@ -307,11 +309,12 @@ def conv2d(
     Args:
         input: Images (n, channels, height, width), or one image without n.
         weight: The kernels: (out channels, channels / groups, kernel height, kernel width).
-        bias: A number for each output channel.
-        stride: The distance from one place of a kernel to the next.
+        bias: A vector with a number to add to each output channel, or None.
+        stride: How far a kernel moves from one place to the next, in elements.
         padding: The number of zeros to add on each side. Or "valid" for none, or "same" for a
             result of the input's size.
-        dilation: The distance between the elements that a kernel reads.
+        dilation: The distance between the elements that a kernel reads: 1 reads neighbors, 2 every
+            second element.
         groups: Split the channels into this many groups. Each group has its own kernels.
 
     Returns:
@@ -358,15 +361,15 @@ def conv_transpose1d(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Tensor:
-    """Lengthen sequences: for each element, add a kernel times the element to the result.
+    """Lengthen sequences: each element adds a kernel, times the element, to the result.
 
-    It computes what the backward pass of `conv1d` does to a gradient. The arguments are those of
-    `conv_transpose2d`, with one number for each size: `input` is (n, channels, length), and
-    `weight` is (channels, out channels / groups, kernel size).
+    This is how the backward pass of `conv1d` computes the gradient of its input. The arguments are
+    those of `conv_transpose2d`, with one number for each size: `input` is (n, channels, length),
+    and `weight` is (channels, out channels / groups, kernel size).
 
     Returns:
-        (n, out channels, (length - 1) * stride - 2 * padding + dilation * (kernel size - 1) +
-        output_padding + 1).
+        Sequences (n, out channels, new length). The new length is
+        `(length - 1) * stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1`.
     """
     return _transposed("conv_transpose1d", 1, input, weight, bias, stride, padding, dilation, groups, output_padding)
 
@@ -382,18 +385,19 @@ def conv_transpose2d(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Tensor:
-    """Enlarge images: for each element, add a kernel times the element to the result.
+    """Enlarge images: each element adds a kernel, times the element, to the result.
 
-    It computes what the backward pass of `conv2d` does to a gradient. Arguments that are a size can
-    be a pair (height, width) or one number for both.
+    This is how the backward pass of `conv2d` computes the gradient of its input. Arguments that are
+    a size can be a pair (height, width) or one number for both.
 
     Args:
         input: Images (n, channels, height, width), or one image without n.
         weight: The kernels: (channels, out channels / groups, kernel height, kernel width).
         bias: A number for each output channel.
-        stride: The distance in the result between the kernels of two neighboring elements.
+        stride: How far apart in the result the kernels of two neighboring elements are.
         padding: The number of elements to cut off on each side of the result.
-        output_padding: The number of elements to add at the far end, less than the stride.
+        output_padding: The number of elements to add at the end of each dimension. It must be less
+            than the stride or the dilation.
         groups: Split the channels into this many groups. Each group has its own kernels.
         dilation: The distance in the result between the elements of a kernel.
 
@@ -419,7 +423,7 @@ def conv_transpose3d(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Tensor:
-    """Enlarge volumes: for each element, add a kernel times the element to the result.
+    """Enlarge volumes: each element adds a kernel, times the element, to the result.
 
     The arguments are those of `conv_transpose2d`, with one more dimension: `input` is (n, channels,
     depth, height, width), `weight` is (channels, out channels / groups, depth, height, width), and

@@ -53,8 +53,8 @@ def tensor(data: Any, *, dtype: Dtype | None = None, requires_grad: bool = False
 
     Args:
         data: A number, nested lists of numbers, an array or a tensor.
-        dtype: The dtype of the result. By default, it is that of an array, and for Python numbers
-            bool, int64 or the default floating point.
+        dtype: The dtype of the result. By default, arrays and tensors keep their dtype. Python
+            numbers give bool, int64 or the default floating-point dtype.
         requires_grad: Whether `backward()` computes a gradient for the tensor.
 
     Raises:
@@ -154,7 +154,8 @@ def _kind_of(element: Any) -> Dtype:
 def full(size: Any, fill_value: float, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """Return a new tensor of shape `size` in which every element equals `fill_value`.
 
-    If `dtype` is omitted, it is that of the number: bool, int64 or the default float.
+    If `dtype` is omitted, it follows from the number: bool, int64 or the default floating-point
+    dtype.
     """
     if not isinstance(size, (list, tuple)):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {kind_of(size)}")
@@ -229,7 +230,7 @@ def empty(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Return a new tensor whose elements are whatever the memory contained: write before you read.
+    """Return a new tensor with uninitialized elements: write to them before you read them.
 
     The shape is given as several ints, as one tuple, or as `size`.
     """
@@ -359,13 +360,13 @@ def _new(name: str, make: Callable[..., Any], what: str) -> None:
         return made_for(self, lambda batch: leaf(make((*batch, *shape), kind), requires_grad))
 
     named(new, name)
-    new.__doc__ = f"Return a leaf of {what}, in this tensor's dtype."
+    new.__doc__ = f"Return a new tensor {what}, in this tensor's dtype."
     setattr(Tensor, name, placed(new))
 
 
-_new("new_zeros", np.zeros, "zeros")
-_new("new_ones", filled_with_ones, "ones")
-_new("new_empty", np.empty, "whatever the memory held")
+_new("new_zeros", np.zeros, "of zeros")
+_new("new_ones", filled_with_ones, "of ones")
+_new("new_empty", np.empty, "with uninitialized elements")
 
 
 def is_tensor(obj: Any) -> bool:
@@ -397,7 +398,7 @@ source_of = generator  # where an argument has the name
 
 
 def manual_seed(seed: int) -> Any:
-    """Restart the random numbers from `seed`, so that they repeat; return the generator.
+    """Seed the random number generator, so that its numbers repeat, and return the generator.
 
     The numbers are NumPy's: they differ from those that PyTorch draws for the same seed.
     """
@@ -405,12 +406,12 @@ def manual_seed(seed: int) -> Any:
 
 
 def seed() -> int:
-    """Restart the random numbers from a random seed, and return it."""
+    """Seed the random number generator with a random number, and return that number."""
     return generator().seed()
 
 
 def initial_seed() -> int:
-    """Return the seed of the random numbers; 0 if none was set."""
+    """Return the last seed of the random number generator, or 0 if none was set."""
     return generator().initial_seed()
 
 
@@ -423,12 +424,12 @@ def _unlock() -> None:
 
 
 def get_rng_state() -> Tensor:
-    """Return the state of the random numbers, as bytes for set_rng_state."""
+    """Return the state of the random number generator, as bytes for `set_rng_state`."""
     return generator().get_state()
 
 
 def set_rng_state(new_state: Tensor) -> None:
-    """Restore the random numbers to a state from get_rng_state."""
+    """Restore the random number generator to a state from `get_rng_state`."""
     generator().set_state(new_state)
 
 
@@ -521,13 +522,13 @@ def _random_like(name: str, distribution: str, input: Tensor, dtype: Dtype | Non
 
 @placed
 def randn_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """Return numbers like those of `randn`, with the shape and dtype of `input`."""
+    """Return standard normal random numbers, like `randn`, in the shape and dtype of `input`."""
     return _random_like("randn_like", "standard_normal", input, dtype, requires_grad)
 
 
 @placed
 def rand_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """Return numbers like those of `rand`, with the shape and dtype of `input`."""
+    """Return random numbers from [0, 1), like `rand`, in the shape and dtype of `input`."""
     return _random_like("rand_like", "random", input, dtype, requires_grad)
 
 
@@ -541,7 +542,7 @@ def randint(
     dtype: Dtype | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return random integers from `low` up to, but not including, `high`.
+    """Return a tensor of random integers, from `low` to `high - 1`.
 
     Call it as `randint(high, size)` or `randint(low, high, size)`. If `low` is omitted, it is 0.
     The result is int64 by default.
@@ -560,7 +561,7 @@ def randint(
 
 @placed
 def randperm(n: int, *, generator: Any = None, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """Return the integers below `n` in random order, as int64 by default."""
+    """Return the integers from 0 to `n - 1` in random order, as int64 by default."""
     kind = dtypes.chosen_dtype("randperm", dtype, dtypes.int64).np
     (n,) = size_of("randperm", (int_of("randperm", "n", 0, n),))
 

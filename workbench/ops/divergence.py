@@ -43,19 +43,23 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """Return the Kullback-Leibler divergence of the distribution `target` from `input`.
+    """Return the Kullback-Leibler divergence of predicted probabilities from those of `target`.
 
-    For each element, it computes `target * (log(target) - input)`. If `log_target` is True, it
-    computes `exp(target) * (target - input)` instead.
+    It is 0 if the two distributions are equal, and larger the more they differ. `input` contains
+    the logarithms of the predicted probabilities. Pass `reduction="batchmean"` for the mathematical
+    definition.
+
+    The result for an element is `target * (log(target) - input)`. If `log_target` is True, it is
+    `exp(target) * (target - input)`.
 
     Args:
-        input: Logarithms of probabilities, for example from `log_softmax`.
-        target: Probabilities, or their logarithms if `log_target` is True.
+        input: Log-probabilities, for example from `log_softmax`.
+        target: Probabilities, or log-probabilities if `log_target` is True.
         size_average, reduce: Deprecated; use `reduction`.
-        reduction: "batchmean" divides the sum by the batch size, which is the mathematical
-            definition. "mean" divides the sum by the number of elements, "sum" returns the sum, and
-            "none" returns the result for each element.
-        log_target: State that `target` contains logarithms.
+        reduction: "batchmean" divides the sum by the batch size. "mean", the default, divides the
+            sum by the number of elements, "sum" returns the sum, and "none" returns the result for
+            each element.
+        log_target: Set this if `target` holds log-probabilities.
     """
     if reduction == "mean" and size_average is None and reduce is None:
         warn(MEAN_OF_ALL)

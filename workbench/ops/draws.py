@@ -44,7 +44,7 @@ def normal(
     Args:
         mean: A number, or a tensor with a mean for each element.
         std: A number, or a tensor with a standard deviation for each element.
-        size: The shape of the result, if both are numbers.
+        size: The shape of the result, if `mean` and `std` are numbers.
     """
     given = [each for each in (mean, std) if isinstance(each, Tensor)]
     if isinstance(std, Tensor):
@@ -69,8 +69,8 @@ def multinomial(self: Tensor, num_samples: int, replacement: bool = False, *, ge
         replacement: Allow an index to be drawn more than once.
 
     Returns:
-        int64: (num_samples,) for weights (n,), and (m, num_samples) for weights (m, n). Weights
-            needn't sum to 1.
+        An int64 tensor (num_samples,) for weights (n,), or (m, num_samples) for weights (m, n). The
+        weights of a row don't have to sum to 1.
     """
     p, count = self._array, int_of("multinomial", "num_samples", 1, num_samples)
     if p.dtype.kind != "f":
@@ -141,7 +141,7 @@ def bernoulli(self: Tensor, p: float | None = None, *, generator: Any = None, ou
 
 
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
-    """Return random counts from Poisson distributions; each element of the input is a mean."""
+    """Return random counts from Poisson distributions whose means are the elements of the input."""
     check_tensor("poisson", "input", 0, input)
     rate = input._array
     if rate.dtype.kind != "f":

@@ -77,18 +77,18 @@ def _windows(function: str, position: int, kernel: Any, dilation: Any, padding: 
 
 @tensors_only("im2col")
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
-    """Return the windows of images (n, channels, height, width), or of one image, as columns.
+    """Copy each window of images (n, channels, height, width), or of one image, into a column.
 
-    A convolution is a matrix product with these columns.
+    A convolution is the matrix product of the flattened kernels with these columns.
 
     Args:
         kernel_size: The size of a window: a number, or a pair (height, width).
-        dilation: The distance between the elements of a window.
-        padding: The width of a border of zeros.
+        dilation: The distance between the elements of a window; 1 means neighbors.
+        padding: The width of a border of zeros around each image.
         stride: The distance from one window to the next.
 
     Returns:
-        (n, channels * elements of a window, number of windows).
+        A tensor of shape (n, channels × window elements, windows).
     """
     shape = list(input._array.shape)
     kernel, dilation, padding, stride = how = _windows("im2col", 1, kernel_size, dilation, padding, stride)
@@ -116,11 +116,12 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
 def fold(
     input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Tensor:
-    """Return images put together from columns, as `unfold` returns them.
+    """Put images together from windows, given as columns like those that `unfold` returns.
 
     Where windows overlap, their elements are added, so `fold` isn't the inverse of `unfold`.
 
     Args:
+        input: Columns (n, channels × window elements, windows).
         output_size: The height and width of the images.
         kernel_size, dilation, padding, stride: As for `unfold`.
     """

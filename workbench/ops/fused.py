@@ -142,11 +142,17 @@ def addcdiv(
 
 @operation(in_place=True)
 def lerp(self: Tensor, end: Tensor, weight: Any) -> Tensor:
-    """Return `input + weight * (end - input)`: the input for weight 0, `end` for weight 1.
+    """Interpolate linearly: return `input + weight * (end - input)`.
+
+    Weight 0 gives the input, 1 gives `end`, and 0.5 gives their mean.
 
     Args:
         end: A tensor of the same dtype.
         weight: A number, or a tensor of the same dtype that broadcasts.
+
+    Example:
+        >>> torch.lerp(torch.tensor([0.0, 10.0]), torch.tensor([4.0, 20.0]), 0.25)
+        tensor([ 1.0000, 12.5000])
     """
     checks.check_tensor("lerp", "end", 1, end)
     if end.dtype is not self.dtype:

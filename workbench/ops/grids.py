@@ -46,8 +46,9 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 
     Args:
         tensors: Vectors with the coordinates along each dimension of the grid.
-        indexing: "ij" gives tensors whose shape is (len(first), len(second), ...). "xy" exchanges
-            the first two dimensions, as images have them. Pass it: without it, there is a warning.
+        indexing: "ij" gives tensors whose shape is (len(first), len(second), ...). "xy" swaps the
+            first two dimensions, as is usual for images. Always pass `indexing`; without it you get
+            a warning.
 
     Example:
         >>> torch.meshgrid(torch.tensor([1, 2]), torch.tensor([3, 4, 5]), indexing="ij")
@@ -89,10 +90,10 @@ def repeat_interleave(
     """Return each element several times in a row.
 
     Args:
-        repeats: How often: an int for all elements, or a tensor with an int for each. If omitted,
-            the input contains these numbers, and the result contains index i as often as `input[i]`
-            says.
-        dim: The dimension along which to repeat. If omitted, the flattened tensor is repeated.
+        repeats: The number of repetitions: an int for all elements, or a tensor with an int for
+            each. If omitted, the input itself holds the counts, and the result contains each index
+            i `input[i]` times.
+        dim: The dimension along which to repeat. If omitted, the tensor is flattened first.
         output_size: The size of the result along `dim`, if you know it.
 
     Example:

@@ -388,13 +388,14 @@ _masked_select = define(
 def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """Return the elements of the tensor that `index` selects along `dim`.
 
-    For a matrix and `dim=0`, `out[i, j]` is `self[index[i, j], j]`. For `dim=1`, `out[i, j]` is
-    `self[i, index[i, j]]`. An element that was selected several times receives the sum of the
-    gradients.
+    For a matrix and `dim=0`, `out[i, j]` is `input[index[i, j], j]`. For `dim=1`, `out[i, j]` is
+    `input[i, index[i, j]]`. An element that was selected several times receives the sum of the
+    gradients of its copies.
 
     Args:
-        index: int64, with as many dimensions as the tensor. In all dimensions except `dim`, it is
-            at most as large as the tensor.
+        dim: The dimension along which elements are selected.
+        index: int64, with as many dimensions as the tensor. In all dimensions except `dim`, its
+            size is at most that of the tensor.
 
     Returns:
         A tensor with the shape of `index`.
@@ -411,15 +412,15 @@ def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) 
 
 @operation(in_place="along")
 def scatter(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: float | None = None) -> Tensor:
-    """Return a copy with elements of `src` written to the places that `index` names along `dim`.
+    """Return a copy with each element of `src` written to its position in `index` along `dim`.
 
     `scatter` is the opposite of `gather`. For a matrix and `dim=0`, `src[i, j]` is written to
-    `out[index[i, j], j]`. If several elements go to the same place, only one of them is written,
-    but all of them receive the gradient of that place, as in PyTorch. The elements that were
-    overwritten receive a gradient of 0.
+    `out[index[i, j], j]`. The elements that were overwritten receive a gradient of 0. If several
+    elements go to the same position, only one of them is written, but all of them receive the
+    gradient of that position, as in PyTorch.
 
     Args:
-        index: int64, with as many dimensions as the tensor.
+        index: Positions along `dim`: int64, with as many dimensions as the tensor.
         src: A tensor at least as large as `index`, or a number. A number may also be passed as
             `value`.
 
@@ -436,13 +437,14 @@ def scatter(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: fl
 
 @operation(in_place="along")
 def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """Return a copy with elements of `src` added at the places that `index` names along `dim`.
+    """Return a copy with each element of `src` added at its position in `index` along `dim`.
 
     For a matrix and `dim=0`, `src[i, j]` is added to `out[index[i, j], j]`. Elements that go to the
-    same place are all added. Each element of `src` receives the gradient of its place.
+    same position are all added. The gradient of an element of `src` is the gradient at its
+    position.
 
     Args:
-        index: int64, with as many dimensions as the tensor.
+        index: Positions along `dim`: int64, with as many dimensions as the tensor.
         src: A tensor at least as large as `index`.
 
     Example:
@@ -465,7 +467,7 @@ def masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     Args:
         mask: A bool tensor that broadcasts to the shape of the tensor.
         value: A number, or a tensor without dimensions. Such a tensor receives the sum of the
-            gradients of all places where it was written.
+            gradients of all elements into which it was written.
 
     Example:
         >>> torch.tensor([1.0, 2.0, 3.0]).masked_fill(torch.tensor([False, True, False]), 0.0)
@@ -496,15 +498,16 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 
 @operation(in_place="along")
 def index_add(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
-    """Return a copy with slices of `source` added to the slices along `dim` that `index` names.
+    """Return a copy in which each slice of `source` is added to the slice at its index along `dim`.
 
-    For `dim=0`, `alpha * source[i]` is added to `out[index[i]]`. Several slices with the same index
-    are all added. Each slice of `source` receives the gradient of its place, times `alpha`.
+    For `dim=0`, `alpha * source[i]` is added to `out[index[i]]`. Slices with the same index are all
+    added. The gradient of a slice of `source` is `alpha` times the gradient of the slice to which
+    it was added.
 
     Args:
         index: A vector of int64 or int32, with one index for each slice of `source`.
-        source: A tensor with the shape of the input, except along `dim`.
-        alpha: The factor for `source`.
+        source: The slices to add: a tensor with the shape of the input, except along `dim`.
+        alpha: The factor by which `source` is multiplied.
 
     Example:
         >>> torch.zeros(3).index_add(0, torch.tensor([0, 2, 2]), torch.tensor([1.0, 10.0, 20.0]))
@@ -516,12 +519,13 @@ def index_add(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: f
 @operation()
 @numpy_names
 def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
-    """Return the slices along `dim` that `index` names, in the order of `index`.
+    """Return the slices at the positions in `index` along `dim`, in the order of `index`.
 
-    A slice that was selected several times receives the sum of the gradients.
+    A slice that was selected several times receives the sum of the gradients of its copies.
 
     Args:
-        index: A vector of int64 or int32. Its length is the size of the result along `dim`.
+        index: A vector of positions, int64 or int32. Its length is the size of the result along
+            `dim`.
 
     Example:
         >>> t = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
@@ -657,16 +661,23 @@ in_formulas(
 
 @operation(in_place="indices")
 def index_put(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """Return a copy with `values` written to the places that `indices` names.
+    """Return a copy with `values` written at `indices`.
 
-    It does what `t[i, j] = values` does, without changing the tensor. The elements that were
-    overwritten receive a gradient of 0.
+    It does the same as `t[i, j] = values`, without changing the tensor. The elements that were
+    overwritten receive a gradient of 0. The gradient of `values` is the gradient at `indices`.
 
     Args:
-        indices: A tuple of index tensors, one for each dimension.
+        indices: A tuple of index tensors, one for each of the first dimensions.
         values: A tensor that broadcasts to the shape of the indexed elements.
-        accumulate: Add the values to the elements instead of overwriting them. Values with equal
-            indices are then all added.
+        accumulate: Add the values to the elements instead of overwriting them. If an index occurs
+            more than once, all its values are added. Without `accumulate`, only one of them is
+            written.
+
+    Example:
+        >>> rows, columns = torch.tensor([0, 1]), torch.tensor([2, 0])
+        >>> torch.zeros(2, 3).index_put((rows, columns), torch.tensor([5.0, 6.0]))
+        tensor([[0., 0., 5.],
+                [6., 0., 0.]])
     """
     check_put("index_put", indices, values)
     return put(self, tuple(indices), values, accumulate)

@@ -639,7 +639,7 @@ def fill_(self: Tensor, value: float | Tensor) -> Tensor:
 
 @operation()
 def zero_(self: Tensor) -> Tensor:
-    """Write zeros into every element."""
+    """Set every element to 0, and return the tensor."""
     if _is_quiet(self):
         self._array.fill(0)
         return _count_write(self, "zero_")
@@ -666,10 +666,10 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
 
 @operation()
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """Write `values` to the places that a tuple of index tensors names, as `t[i, j] = values` does.
+    """Write `values` at `indices`, a tuple of index tensors, as `t[i, j] = values` does.
 
     Args:
-        accumulate: Add the values to the elements instead of overwriting them.
+        accumulate: Add the values to the elements instead of overwriting them, as in `index_put`.
     """
     check_put("index_put_", indices, values)
     return _put_in(self, tuple(indices), values, accumulate)
@@ -860,7 +860,7 @@ def t_(self: Tensor) -> Tensor:
 
 @method()
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Exchange two dimensions in place."""
+    """Exchange the dimensions `dim0` and `dim1` in place."""
     return reshaped(self, "transpose_", _transposed, dim0, dim1)
 
 

@@ -176,7 +176,7 @@ def narrow(self: Tensor, dim: int, start: Any, length: int) -> Tensor:
 @operation()
 @numpy_names
 def select(self: Tensor, dim: int, index: int) -> Tensor:
-    """Return a view of the slice at `index` along `dim`; the result lacks this dimension.
+    """Return a view of the slice at `index` along `dim`, without this dimension.
 
     For `dim=0`, it is the same as `t[index]`.
     """
@@ -195,10 +195,10 @@ def select(self: Tensor, dim: int, index: int) -> Tensor:
 def diagonal(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """Return a view of the diagonals of the matrices in dimensions `dim1` and `dim2`.
 
-    The result lacks these two dimensions. The diagonals become its last dimension.
+    These two dimensions are removed, and the diagonals become the last dimension.
 
     Args:
-        offset: The diagonal to return: 0 is the main one, 1 the one to the right, -1 to the left.
+        offset: The diagonal to return: 0 is the main one, 1 the next above, -1 the next below.
         dim1: The dimension of the rows.
         dim2: The dimension of the columns.
     """
@@ -215,12 +215,14 @@ def _two_dims(dim1: int, dim2: int, ndim: int) -> Shape:
 
 @operation()
 def diag_embed(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """Return matrices of zeros with the last dimension of the tensor on their diagonals.
+    """Return matrices with the vectors along the last dimension as diagonals, and zeros elsewhere.
+
+    Vectors (..., n) give matrices (..., n, n), or larger ones if `offset` isn't 0.
 
     Args:
-        offset: The diagonal to fill: 0 is the main one, 1 the one to the right, -1 to the left.
-        dim1: The dimension of the result that has the rows.
-        dim2: The dimension of the result that has the columns.
+        offset: The diagonal to fill: 0 is the main one, 1 the next above, -1 the next below.
+        dim1: The dimension of the result that counts the rows.
+        dim2: The dimension of the result that counts the columns.
     """
     offset = int_of("diag_embed", "offset", 1, offset)
     return _diag_embed(self, offset, *_two_dims(dim1, dim2, self._array.ndim + 1))
@@ -234,7 +236,7 @@ def diag(self: Tensor, diagonal: int = 0) -> Tensor:
     elsewhere.
 
     Args:
-        diagonal: Which diagonal: 0 is the main one, 1 the one to the right, -1 to the left.
+        diagonal: The diagonal to use: 0 is the main one, 1 the next above, -1 the next below.
 
     Example:
         >>> torch.diag(torch.tensor([1.0, 2.0]))
@@ -252,7 +254,7 @@ def diagflat(self: Tensor, offset: int = 0) -> Tensor:
     """Return a matrix of zeros with all elements of the tensor on one diagonal.
 
     Args:
-        offset: Which diagonal: 0 is the main one, 1 the one to the right, -1 to the left.
+        offset: The diagonal to use: 0 is the main one, 1 the next above, -1 the next below.
     """
     return _diag_embed(self.contiguous().view(-1), int_of("diagflat", "offset", 1, offset), 0, 1)
 
@@ -270,7 +272,7 @@ def trace(self: Tensor) -> Tensor:
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Split the tensor along `dim` into consecutive pieces, and return views of them.
 
-    Each piece passes its gradient to the elements of the tensor that it contains.
+    The gradient of an element comes from the piece that contains it.
 
     Args:
         split_size_or_sections: An int: the size of each piece. The last piece is smaller if the
@@ -316,7 +318,10 @@ def _sections(tensor: Tensor, sizes: Shape, dim: int) -> tuple[Tensor, ...]:
     return _split_with_sizes(tensor, sizes, dim)
 
 
-method("split")(lambda self, split_size, dim=0: split(self, split_size, dim))
+@method("split")
+def split_self(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Split the tensor along `dim` into consecutive pieces, as `torch.split` does."""
+    return split(self, split_size, dim)
 
 
 @operation()
@@ -339,7 +344,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 @operation()
 @numpy_names
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """Return views of all slices along `dim`, as a tuple; the slices lack this dimension.
+    """Return a tuple with a view of each slice along `dim`, without this dimension.
 
     Iterating over a tensor, as in `for row in t`, gives the slices for `dim=0`.
     """
@@ -440,7 +445,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -
 
     Args:
         tensors: A list or tuple of tensors. The result has their common dtype.
-        dim: The dimension in which the sizes add up.
+        dim: The dimension along which the tensors are joined: their sizes add up there.
 
     Example:
         >>> a, b = torch.zeros(2, 3), torch.ones(1, 3)
@@ -488,7 +493,10 @@ def _at_least(ndim: int) -> Any:
         return tuple([_with_dims(t, ndim) for t in given])
 
     named(at_least, f"atleast_{ndim}d")
-    at_least.__doc__ = f"Return a view of each tensor with at least {ndim} dimension{'s' if ndim > 1 else ''}."
+    at_least.__doc__ = (
+        f"Return a view of each tensor with at least {ndim} dimension{'s' if ndim > 1 else ''}.\n\n"
+        "Dimensions of size 1 are added where necessary. Several tensors give a tuple."
+    )
     return operation(method=False)(at_least)
 
 
@@ -504,20 +512,20 @@ def _listed(name: str, tensors: Any) -> Sequence[Tensor]:
 
 @operation(method=False)
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Return tensors side by side: vectors end to end, others along the second dimension."""
+    """Join tensors side by side: vectors end to end, others along the second dimension."""
     rows = [_with_dims(t, 1) for t in _listed("hstack", tensors)]
     return cat(rows, int(rows[0]._array.ndim > 1))
 
 
 @operation(method=False, also=("row_stack",))
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Return tensors below each other, along the first dimension; a vector becomes a row."""
+    """Join tensors below each other, along the first dimension; a vector counts as a row."""
     return cat([_with_dims(t, 2) for t in _listed("vstack", tensors)])
 
 
 @operation(method=False)
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Return tensors behind each other, along the third dimension.
+    """Join tensors along the third dimension.
 
     A vector (n,) counts as (1, n, 1), and a matrix (n, m) as (n, m, 1).
     """
@@ -526,7 +534,7 @@ def dstack(tensors: Sequence[Tensor]) -> Tensor:
 
 @operation(method=False)
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """Return tensors side by side, along the second dimension; a vector becomes a column."""
+    """Join tensors side by side, along the second dimension; a vector counts as a column."""
     tensors = _listed("column_stack", tensors)
     return hstack([t if t._array.ndim > 1 else t.reshape(t._array.size, 1) for t in tensors])
 
@@ -536,7 +544,7 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
 def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Join tensors of the same shape along a new dimension, which is inserted at `dim`.
 
-    Each tensor receives its slice of the gradient. `cat` joins along an existing dimension.
+    Each tensor receives its slice of the gradient. `cat` joins tensors along an existing dimension.
 
     Example:
         >>> torch.stack([torch.tensor([1, 2]), torch.tensor([3, 4])], dim=1)

@@ -25,7 +25,7 @@ from .math import mul
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Set each element to 0 with probability `p`, and multiply the others by `1 / (1 - p)`.
 
-    The factor keeps the expected sum the same. Elements that were set to 0 get no gradient.
+    The factor keeps the expected sum the same. The gradient of an element that was set to 0 is 0.
 
     Args:
         p: The probability of setting an element to 0.
@@ -79,7 +79,8 @@ LIKE_1D = (
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Set whole channels of sequences (n, channels, length) to 0, each with probability `p`.
 
-    The other channels are multiplied by `1 / (1 - p)`. Without `training`, the input is returned.
+    The other channels are multiplied by `1 / (1 - p)`. If `training` is False, the input is
+    returned unchanged.
     """
     _check_probability(p)
     if input.dim() not in (2, 3):
@@ -94,8 +95,8 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Set whole channels of images (n, channels, height, width) to 0, each with probability `p`.
 
-    The other channels are multiplied by `1 / (1 - p)`. Without `training`, the input is returned.
-    An input with three dimensions counts as sequences, with a warning.
+    The other channels are multiplied by `1 / (1 - p)`. If `training` is False, the input is
+    returned unchanged. An input with three dimensions counts as sequences, with a warning.
     """
     _check_probability(p)
     if input.dim() not in (3, 4):
@@ -108,7 +109,8 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Set whole channels of volumes (n, channels, depth, height, width) to 0 with probability `p`.
 
-    The other channels are multiplied by `1 / (1 - p)`. Without `training`, the input is returned.
+    The other channels are multiplied by `1 / (1 - p)`. If `training` is False, the input is
+    returned unchanged.
     """
     _check_probability(p)
     if input.dim() not in (4, 5):
@@ -132,10 +134,11 @@ def _of_channels(input: Tensor, alone: bool, p: float, training: bool, inplace: 
 
 @tensors_only()
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Set each element to the minimum of `selu` with probability `p`, then scale and shift all.
+    """Drop elements at random, in a way that keeps the mean and variance of `selu` layers.
 
-    If the input has mean 0 and variance 1, so does the result. Without `training`, the input is
-    returned.
+    With probability `p`, an element is set to about -1.76, the minimum of `selu`. Then all elements
+    are scaled and shifted, which preserves mean 0 and variance 1. If `training` is False, the input
+    is returned unchanged.
     """
     return _dropped(input, p, training, inplace, alpha=True)
 
@@ -192,18 +195,18 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """Return the rows of the table `weight` that the indices in `input` name.
+    """Look up rows of the table `weight`: for each index in `input`, return the row at this index.
 
-    It is `weight[input]`. A row that was used several times receives the sum of the gradients; the
-    rows that weren't used receive 0.
+    It equals `weight[input]`. A row that was used several times receives the sum of the gradients
+    of its copies. Rows that weren't used receive 0.
 
     Args:
         input: Indices, int64 or int32, of any shape.
         weight: The table, with one row per index.
-        padding_idx: The index of a row that gets no gradient.
-        max_norm: Before the lookup, scale each row that is used and longer than this to this
-            length. The table changes in place.
-        norm_type: The p of the norm that measures the length.
+        padding_idx: The index of a row whose gradient is always 0.
+        max_norm: The largest norm of a row. Before the lookup, each row that is used and has a
+            larger norm is scaled down to this norm, in place.
+        norm_type: Which p-norm `max_norm` limits: 2 is the Euclidean length.
         scale_grad_by_freq, sparse: Must be False.
 
     Returns:
@@ -248,12 +251,12 @@ def embedding(
 
 @tensors_only()
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """Return a vector for each integer: 1 at the index that the integer names, 0 elsewhere.
+    """Return a vector for each integer i in the tensor: 1 at index i, and 0 elsewhere.
 
-    The vectors are a new last dimension, and int64.
+    The result is int64. The vectors are its last dimension.
 
     Args:
-        tensor: Integers, int64, not negative.
+        tensor: Integers of dtype int64, 0 or larger.
         num_classes: The length of the vectors; -1 means the largest integer plus 1.
 
     Example:
@@ -298,10 +301,10 @@ def scaled_dot_product_attention(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> Tensor:
-    """Return a weighted mean of `value` for each query: attention.
+    """Compute attention: for each query, average the values, weighted by how well keys match it.
 
     It computes `softmax(query @ key.transpose(-2, -1) * scale + mask, dim=-1) @ value`. If a mask
-    hides all keys from a query, its result is 0.
+    hides all keys from a query, the result for this query is 0.
 
     Args:
         query: Queries (..., n, d).
@@ -309,9 +312,9 @@ def scaled_dot_product_attention(
         value: Values (..., m, e).
         attn_mask: A tensor that broadcasts to (..., n, m). A bool mask is True where a query may
             attend to a key. A mask of numbers is added to the products.
-        dropout_p: The probability of setting a weight to zero.
+        dropout_p: The probability of setting an attention weight to 0.
         is_causal: Let query i attend only to keys 0 to i.
-        scale: The factor for the products; by default 1 / sqrt(d).
+        scale: The factor for the products of queries and keys; by default `1 / sqrt(d)`.
 
     Returns:
         A tensor (..., n, e).

@@ -142,9 +142,9 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
     Only one triangle of A is read. A zero on the diagonal gives inf or nan.
 
     Args:
-        upper: Read the upper triangle, not the lower one.
+        upper: Whether A is upper triangular. Otherwise it is lower triangular.
         left: If False, solve X A = B instead.
-        unitriangular: Treat the diagonal as ones.
+        unitriangular: Treat all elements on the diagonal of A as 1.
     """
     check_tensor("linalg_solve_triangular", "A", 0, A)
     check_tensor("linalg_solve_triangular", "B", 1, B)
@@ -187,10 +187,13 @@ def cholesky_inverse(self: Tensor, upper: bool = False, *, out: Tensor | None = 
 
 @operation()
 def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Return the solution X of A X = B, for B = the input (..., n, k).
+    """Return the solution X of A X = B, given B (the input) and the Cholesky factor of A.
+
+    B has the shape (..., n, k).
 
     Args:
-        input2: The Cholesky factor of A: the lower triangle, or the upper one if `upper` is True.
+        input2: The Cholesky factor (..., n, n) of A: the lower triangle, or the upper one if
+            `upper` is True.
     """
     if out is not None:
         return into("cholesky_solve", out, cholesky_solve, self, input2, upper)
@@ -244,7 +247,7 @@ _Lstsq = results_of("linalg_lstsq", "solution", "residuals", "rank", "singular_v
 def slogdet(A: Tensor) -> Any:
     """Return (sign, logabsdet) of the determinant of each square matrix.
 
-    `logabsdet` is the logarithm of the determinant's absolute value.
+    `sign` is 1, -1 or 0, and `logabsdet` is the logarithm of the determinant's absolute value.
     """
     if _matrices("linalg.slogdet", A)._array.dtype.itemsize < 4:
         raise RuntimeError(f"linalg.slogdet: Low precision dtypes not supported. Got {A.dtype.word}")
@@ -255,11 +258,11 @@ def slogdet(A: Tensor) -> Any:
 def qr(A: Tensor, mode: str = "reduced") -> Any:
     """Return (Q, R), the QR decomposition of matrices A (..., m, n).
 
-    A is `Q R`. The columns of Q are orthonormal, and R is an upper triangle.
+    A is `Q R`. The columns of Q are orthonormal, and R is upper triangular.
 
     Args:
-        mode: "reduced", "complete" (Q is square), or "r" (only R). There is no gradient with "r",
-            and none with "complete" if m > n.
+        mode: "reduced" computes as many columns of Q as A needs, "complete" makes Q square, and "r"
+            computes only R. There is no gradient with "r", and none with "complete" if m > n.
     """
     _matrices("linalg.qr", A, square=False)
     if mode not in ("reduced", "complete", "r"):
@@ -305,8 +308,8 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
     The gradient of U and Vh is infinite if two singular values are equal or one is zero.
 
     Args:
-        full_matrices: Return square U and Vh, instead of as many columns and rows as there are
-            singular values.
+        full_matrices: Return square matrices U and Vh. If False, U has only as many columns, and Vh
+            only as many rows, as there are singular values.
     """
     _not_half("linalg_svd_cpu", _matrices("linalg.svd", A, square=False))
     if driver is not None:
@@ -346,7 +349,7 @@ def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = N
 
     Args:
         rcond: The older name of `rtol`.
-        hermitian: State that the matrices are symmetric, which makes the computation faster.
+        hermitian: Set this if the matrices are symmetric: the computation is then faster.
     """
     sentence = "linalg.pinv({}): expected a tensor with 2 or more dimensions of float, double, cfloat or cdouble types"
     atol, rtol = _tolerances(_no_fewer("pinv", A, sentence), atol, rcond if rtol is None else rtol)
@@ -370,7 +373,7 @@ def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: An
 
     Args:
         tol: The older name of `atol`.
-        hermitian: State that the matrices are symmetric, which makes the computation faster.
+        hermitian: Set this if the matrices are symmetric: the computation is then faster.
     """
     if isinstance(A, Tensor) and (A._array.dtype.kind != "f" or A._array.dtype.itemsize < 4):
         raise RuntimeError(FLOATS_ONLY)
@@ -418,9 +421,10 @@ def matrix_power(self: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """Return (solution, residuals, rank, singular_values) of a least-squares problem.
 
-    The solution X minimizes the norm of A X - B, for A (..., m, n) and B (..., m, k). If several X
-    do, it is the one with the smallest norm. The residuals are empty with the default driver
-    "gelsy", and also if m <= n or A doesn't have full rank.
+    The solution X minimizes the norm of A X - B, for A (..., m, n) and B (..., m, k). If there are
+    several, the one with the smallest norm is returned. The residuals are the squared norms of the
+    columns of A X - B. They are empty with the default driver "gelsy", and also if m <= n or A
+    doesn't have full rank.
     """
     check_tensor("linalg_lstsq", "input", 0, A)
     check_tensor("linalg_lstsq", "b", 1, B)
@@ -468,7 +472,8 @@ def vector_norm(
 ) -> Tensor:
     """Return the `ord`-norm of all elements, or the norms over the dimensions in `dim`.
 
-    It is `(abs(x) ** ord).sum() ** (1 / ord)`; inf gives the largest absolute value.
+    The norm is `(abs(x) ** ord).sum() ** (1 / ord)`. If `ord` is inf, it is the largest absolute
+    value. `dim` and `keepdim` work as in `sum`.
     """
     check_tensor("linalg_vector_norm", "x", 0, x)
     return norm(x, number_of("linalg_vector_norm", "ord", 1, ord), dim, keepdim, dtype)
@@ -481,9 +486,10 @@ def matrix_norm(
     """Return the norm of each matrix (..., m, n).
 
     Args:
-        ord: "fro" is the root of the sum of squares, and "nuc" the sum of the singular values. inf
-            and -inf are the largest and smallest row sum of absolute values, 1 and -1 the largest
-            and smallest column sum, 2 and -2 the largest and smallest singular value.
+        ord: Which norm to use. "fro" is the root of the sum of squares, and "nuc" the sum of the
+            singular values. inf and -inf are the largest and smallest row sum of absolute values, 1
+            and -1 the largest and smallest column sum, 2 and -2 the largest and smallest singular
+            value.
     """
     check_tensor("linalg_matrix_norm", "input", 0, A)
     if A._array.dtype.kind != "f":
@@ -521,9 +527,10 @@ def linalg_norm(
 ) -> Tensor:
     """Return the norm of vectors or of matrices.
 
-    If `dim` is one dimension, vectors along this dimension are measured; if it is a pair, matrices.
-    Without `dim`, a tensor with one dimension is a vector, and a tensor with two is a matrix.
-    Without `dim` and `ord`, the result is the 2-norm of all elements.
+    If `dim` is one dimension, the result contains norms of vectors along it. If `dim` is a pair of
+    dimensions, the result contains norms of matrices. Without `dim`, a tensor with one dimension is
+    a vector, and a tensor with two is a matrix. Without `dim` and `ord`, the result is the 2-norm
+    of all elements.
 
     Args:
         ord: The kind of norm, as in `vector_norm` or `matrix_norm`.
@@ -548,10 +555,11 @@ linalg_norm.__name__ = linalg_norm.__qualname__ = "norm"
 def cond(A: Tensor, p: Any = None) -> Tensor:
     """Return the condition number of each matrix (..., m, n).
 
-    It is how many times larger a relative error can become when you solve A X = B.
+    It limits by what factor a relative error in B or A can grow when you solve A X = B. For a
+    square matrix, it is the norm of A times the norm of its inverse.
 
     Args:
-        p: The norm by which errors are measured, as `ord` in `matrix_norm`. None means 2.
+        p: Which norm to use, like `ord` in `matrix_norm`. None means 2.
     """
     check_tensor("linalg_cond", "input", 0, A)
     if A._array.ndim < 2:
@@ -622,7 +630,7 @@ def _in_best_order(tensors: list[Tensor]) -> Tensor:
 
 @_takes_out
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
-    """Return the dot products of vectors along `dim`; the other dimensions are broadcast."""
+    """Return the dot product of each pair of vectors along `dim`; other dimensions are broadcast."""
     check_tensor("linalg_vecdot", "x", 0, x)
     check_tensor("linalg_vecdot", "y", 1, y)
     if x._array.ndim == y._array.ndim == 1:
@@ -648,7 +656,7 @@ def _crossed(a: Tensor, b: Tensor, dim: int) -> Tensor:
 
 @operation()
 def cross(self: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Return the cross products of vectors of three elements along `dim`.
+    """Return the cross product of each pair of vectors of three elements along `dim`.
 
     If `dim` is omitted, it is the first dimension of size 3.
     """
@@ -670,7 +678,7 @@ def cross(self: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | 
 
 @_takes_out
 def linalg_cross(A: Tensor, B: Tensor, *, dim: int = -1) -> Tensor:
-    """Return the cross product of vectors of three elements along `dim`."""
+    """Return the cross product of each pair of vectors of three elements along `dim`."""
     check_tensor("linalg_cross", "input", 0, A)
     check_tensor("linalg_cross", "other", 1, B)
     return _crossed(A, B, dim)

@@ -108,10 +108,10 @@ def matmul(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Matrices (n, m) and (m, p) give (n, p). Dimensions before the last two are batch dimensions, and
     are broadcast. A vector on the left counts as one row, and a vector on the right as one column.
-    The result lacks the dimension of that row or column, so two vectors give a number.
+    This row or column is removed from the result, so two vectors give a number.
 
-    For matrices and the gradient `grad` of the result, the gradients are `grad @ other.T` and
-    `input.T @ grad`, summed over broadcast batch dimensions.
+    If `grad` is the gradient of the result, the gradient of `input` is `grad @ other.T`, and that
+    of `other` is `input.T @ grad`. Both are summed over broadcast batch dimensions.
 
     Raises:
         RuntimeError: if the inner sizes (m) or the dtypes differ.
@@ -264,7 +264,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: 
 @operation(also=("ger",))
 @checks.tensors_only()
 def outer(self: Tensor, vec2: Tensor) -> Tensor:
-    """Return the outer product of two vectors: all products of an element of each.
+    """Return the outer product of two vectors: the product of each pair of their elements.
 
     Vectors (n,) and (m,) give a matrix (n, m), in which `out[i, j]` is `input[i] * vec2[j]`.
     """
@@ -316,11 +316,12 @@ Label = str | int  # a letter, or the number of a dimension that `...` stands fo
 
 @operation(method=False)
 def einsum(equation: str, *operands: Any) -> Tensor:
-    """Return sums of products, written with Einstein's notation.
+    """Multiply tensors and sum the products, as described by an equation in Einstein notation.
 
     The equation has one letter for each dimension of each operand. Dimensions with the same letter
-    must have the same size, and are multiplied together. Products are summed over every letter that
-    is missing after the arrow.
+    must have the same size; they share one index. For each combination of indices, the elements of
+    the operands are multiplied. The products are summed over every letter that doesn't appear after
+    the arrow.
 
     Args:
         equation: For example "ij,jk->ik" for a matrix product, "ii->i" for a diagonal, or "bij->b"

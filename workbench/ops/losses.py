@@ -209,9 +209,10 @@ def mse_loss(
 
     Args:
         input: The predictions.
-        target: The right values. Other shapes are broadcast, with a warning.
+        target: The true values. If the shapes differ, they are broadcast, with a warning.
         size_average, reduce: Deprecated; use `reduction`.
-        reduction: "mean", "sum", or "none" for a loss per element.
+        reduction: "mean" averages the losses, "sum" adds them, and "none" returns one loss per
+            element.
     """
     input, target = _alike(input, target)
     how = _reduction(size_average, reduce, reduction)
@@ -344,9 +345,10 @@ def l1_loss(
     Where both elements are equal, the gradient is 0.
 
     Args:
-        input, target: The predictions and the right values, in the same shape.
+        input, target: The predictions and the true values, in the same shape.
         size_average, reduce: Deprecated; use `reduction`.
-        reduction: "mean", "sum", or "none" for a loss per element.
+        reduction: "mean" averages the losses, "sum" adds them, and "none" returns one loss per
+            element.
     """
     input, target = _alike(input, target)
     how, each = _reduction(size_average, reduce, reduction), (input - target).abs()
@@ -360,8 +362,9 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     `delta * (d - delta / 2)` elsewhere. Both parts have the same slope at `delta`.
 
     Args:
-        input, target: The predictions and the right values, in the same shape.
-        reduction: "mean", "sum", or "none" for a loss per element.
+        input, target: The predictions and the true values, in the same shape.
+        reduction: "mean" averages the losses, "sum" adds them, and "none" returns one loss per
+            element.
         delta: The error at which the loss becomes linear.
     """
     input, target = _alike(input, target)
@@ -379,13 +382,16 @@ def soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return the mean of `log(1 + exp(-target * input))` over all elements.
+    """Return the logistic loss of yes-or-no predictions with targets 1 and -1.
+
+    The loss of an element is `log(1 + exp(-target * input))`.
 
     Args:
         input: The predictions: positive for class 1, negative for class -1.
         target: 1 or -1 for each element. It gets no gradient.
         size_average, reduce: Deprecated; use `reduction`.
-        reduction: "mean", "sum", or "none" for a loss per element.
+        reduction: "mean" averages the losses, "sum" adds them, and "none" returns one loss per
+            element.
     """
     _constant("soft_margin_loss", target=target)
     for mask in [each for each in (target, input) if each.dtype is dtypes.bool_]:
@@ -412,9 +418,10 @@ def smooth_l1_loss(
     is 0, it is `l1_loss`.
 
     Args:
-        input, target: The predictions and the right values, in the same shape.
+        input, target: The predictions and the true values, in the same shape.
         size_average, reduce: Deprecated; use `reduction`.
-        reduction: "mean", "sum", or "none" for a loss per element.
+        reduction: "mean" averages the losses, "sum" adds them, and "none" returns one loss per
+            element.
         beta: The error at which the loss becomes linear.
     """
     beta = number_of("smooth_l1_loss", "beta", 3, beta, "float")
@@ -446,7 +453,8 @@ def binary_cross_entropy(
         target: Numbers between 0 and 1, in the shape of `input`.
         weight: A factor for each element. It gets no gradient.
         size_average, reduce: Deprecated; use `reduction`.
-        reduction: "mean", "sum", or "none" for a loss per element.
+        reduction: "mean" averages the losses, "sum" adds them, and "none" returns one loss per
+            element.
 
     Raises:
         ValueError: if the shapes differ.
@@ -485,9 +493,10 @@ def binary_cross_entropy_with_logits(
         target: Numbers between 0 and 1, in the shape of `input`.
         weight: A factor for each element. It gets no gradient.
         size_average, reduce: Deprecated; use `reduction`.
-        reduction: "mean", "sum", or "none" for a loss per element.
-        pos_weight: A factor for the part of the loss with `target`, usually a vector with one
-            factor per class. A factor above 1 makes a missed yes more expensive.
+        reduction: "mean" averages the losses, "sum" adds them, and "none" returns one loss per
+            element.
+        pos_weight: A factor for the loss of positive targets, usually a vector with one factor per
+            class. A factor above 1 makes a missed yes cost more.
     """
     how = _reduction(size_average, reduce, reduction)
     if target.size() != input.size():
@@ -519,19 +528,21 @@ def nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return the negative log-probability of the target classes.
+    """Return the negative log-probability of the correct classes, averaged over the batch.
 
-    It expects logarithms of probabilities, as from `log_softmax`. `cross_entropy` does both steps.
+    The input holds log-probabilities, as from `log_softmax`. `cross_entropy` does both steps.
 
     Args:
         input: Log-probabilities of shape (classes,), (n, classes) or (n, classes, ...).
-        target: The class numbers, int64 or uint8, in the shape of `input` without the class
-            dimension.
-        weight: A vector with a factor for each class. "mean" divides by the sum of the targets'
-            factors.
-        ignore_index: A class number. Samples with this target don't count.
+        target: The index of the correct class for each sample, int64 or uint8, in the shape of
+            `input` without the class dimension.
+        weight: A vector with a factor for each class. "mean" then divides by the sum of the factors
+            of the targets.
+        ignore_index: Samples with this target are left out of the loss and of the number of
+            samples.
         size_average, reduce: Deprecated; use `reduction`.
-        reduction: "mean", "sum", or "none" for a loss per sample.
+        reduction: "mean" averages the losses, "sum" adds them, and "none" returns one loss per
+            sample.
     """
     how = _reduction(size_average, reduce, reduction)
     every = _check_target(input, target, weight, ignore_index)
@@ -638,20 +649,20 @@ def cross_entropy(
 ) -> Tensor:
     """Return the cross-entropy between logits and targets: the usual loss of a classifier.
 
-    It is the negative logarithm of the probability that `softmax(input)` gives to the right class,
-    averaged over the batch. Pass logits, not probabilities: `input` goes through the softmax here.
-    Without weights, the gradient of a logit is its probability minus its target probability,
-    divided by the batch size.
+    It is the negative logarithm of the probability that `softmax(input)` gives to the correct
+    class, averaged over the batch. Pass logits, not probabilities: `cross_entropy` applies the
+    softmax itself. Without weights, the gradient of a logit is its probability minus its target
+    probability, divided by the batch size.
 
     Args:
         input: Logits of shape (classes,), (n, classes) or (n, classes, ...).
-        target: The number of the right class for each sample, as int64, in the shape of `input`
+        target: The index of the correct class for each sample, as int64, in the shape of `input`
             without the class dimension. Or the probability of each class, in the shape of `input`.
         weight: A vector with a factor for each class, for example to give rare classes more
             influence. "mean" then divides by the sum of the factors of the targets.
         size_average, reduce: Deprecated; use `reduction`.
-        ignore_index: A class number. Samples with this target contribute neither to the loss nor to
-            the number of samples.
+        ignore_index: Samples with this target are left out of the loss and of the number of
+            samples.
         reduction: "mean" averages over the samples, "sum" adds them, "none" returns each loss.
         label_smoothing: A number s from 0 to 1. The target becomes a mixture: 1 - s times the given
             target, plus s times equal probabilities for all classes.

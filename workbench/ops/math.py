@@ -468,7 +468,7 @@ def _power(self: Tensor, exponent: Any) -> Any:
 def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
     """Return `input` to the power of `exponent`, element by element.
 
-    One of the two may be a number. Where the base is 0 and the exponent isn't negative, the
+    `input` or `exponent` may be a number. Where the base is 0 and the exponent isn't negative, the
     gradient of a tensor exponent is 0.
     """
     if out is not None:
@@ -529,7 +529,7 @@ asin = elementary(
     "AsinBackward0",
     "asin(Tensor self)",
     np.arcsin,
-    meaning="Return the angle in radians, from -pi/2 to pi/2, whose sine is the element.",
+    meaning="Return the arc sine of each element: the angle in radians, -pi/2 to pi/2, with this sine.",
     self="grad * rsqrt(-self * self + 1)",
     samples="p(3) / 2.5",
     also=("arcsin",),
@@ -538,7 +538,7 @@ acos = elementary(
     "AcosBackward0",
     "acos(Tensor self)",
     np.arccos,
-    meaning="Return the angle in radians, from 0 to pi, whose cosine is the element.",
+    meaning="Return the arc cosine of each element: the angle in radians, from 0 to pi, with this cosine.",
     self="grad * -rsqrt(-self * self + 1)",
     samples="p(3) / 2.5",
     also=("arccos",),
@@ -547,7 +547,7 @@ atan = elementary(
     "AtanBackward0",
     "atan(Tensor self)",
     np.arctan,
-    meaning="Return the angle in radians, between -pi/2 and pi/2, whose tangent is the element.",
+    meaning="Return the arc tangent of each element: the angle in radians, -pi/2 to pi/2, with this tangent.",
     self="grad / (self * self + 1)",
     samples="r(3)",
     also=("arctan",),
@@ -668,7 +668,8 @@ def square(self: Tensor) -> Tensor:
 def round(self: Tensor, *, decimals: int | None = None) -> Tensor:
     """Return each element rounded to an integer, or to `decimals` decimals.
 
-    A number halfway between two others is rounded to the even one: 0.5 to 0, and 1.5 to 2.
+    The gradient is always 0. A number halfway between two others is rounded to the even one: 0.5 to
+    0, and 1.5 to 2.
     """
     return _round(self) if decimals is None else _round_to(self, decimals)
 
@@ -782,7 +783,7 @@ def _operands(name: str, first: Any, second: Any) -> None:
             raise TypeError(not_a_tensor(name, argument, position, given))
 
 
-_SIGN = {"remainder": "divisor", "fmod": "dividend"}
+_SIGN = {"remainder": ("divisor", "1"), "fmod": ("dividend", "-2")}
 
 
 def _left_over(name: str, tensors: Any, number: Any, of_number: Any) -> Any:
@@ -798,9 +799,11 @@ def _left_over(name: str, tensors: Any, number: Any, of_number: Any) -> Any:
         return of_number(input, other)
 
     named(left_over, name)
+    sign, of_minus_5 = _SIGN[name]
     left_over.__doc__ = (
-        f"Return the remainder of `input / other`, with the sign of the {_SIGN[name]}.\n\n"
-        "At least one of `input` and `other` is a tensor; the other may be a number."
+        f"Return the remainder of `input / other`, with the sign of the {sign}.\n\n"
+        f"For -5 and 3, it is {of_minus_5}. At least one of `input` and `other` is a tensor; the other may\n"
+        "be a number."
     )
     return operation(checked=False, in_place=True)(left_over)
 
@@ -813,7 +816,8 @@ fmod = _left_over("fmod", _fmod_tensors, _fmod_number, None)
 def floor_divide(input: Any, other: Any) -> Tensor:
     """Return `input / other`, rounded down, element by element.
 
-    It has no gradient, as in PyTorch. `div` with `rounding_mode="floor"` has a gradient of zeros.
+    A backward pass through it raises RuntimeError, as in PyTorch. `div` with
+    `rounding_mode="floor"` gives a gradient of 0 instead.
     """
     input, other = python_number(input), python_number(other)
     _operands("floor_divide", input, other)

@@ -603,7 +603,7 @@ vdot = define(
     "VdotBackward0",
     "vdot(Tensor self, Tensor other)",
     dot.op.forward,
-    meaning="Return the dot product of two vectors (n,), like `dot`.",
+    meaning="Return the dot product of two vectors (n,); for real tensors, the same as `dot`.",
     self="grad * other",
     other="grad * self",
     samples="r(3), r(3)",

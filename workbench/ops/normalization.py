@@ -143,14 +143,16 @@ def _refuse_to_normalize(input: Tensor, shape: Ints, weight: Tensor | None, bias
 def layer_norm(
     input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
-    """Normalize each sample: give its last dimensions mean 0 and variance 1.
+    """Normalize each sample, over its last dimensions, to mean 0 and variance 1.
 
     The result is then multiplied by `weight`, and `bias` is added.
 
     Args:
-        normalized_shape: The sizes of the last dimensions, over which mean and variance are taken.
-        weight, bias: Tensors of this shape, or None.
-        eps: Added to the variance, so that equal elements don't cause a division by zero.
+        normalized_shape: The sizes of the last dimensions, over which mean and variance are
+            computed.
+        weight, bias: The scale and the offset of each element, in the shape `normalized_shape`, or
+            None.
+        eps: A small number, added to the variance so that it never divides by zero.
     """
     if isinstance(normalized_shape, int):
         raise TypeError("layer_norm(): argument 'normalized_shape' (position 2) must be tuple of ints, not int")
@@ -238,7 +240,7 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Normalize each channel of a batch (n, channels, ...): give it mean 0 and variance 1.
+    """Normalize each channel of a batch (n, channels, ...) to mean 0 and variance 1.
 
     The result is then multiplied by `weight`, and `bias` is added.
 
@@ -247,10 +249,10 @@ def batch_norm(
             True, it is updated in place.
         running_var: The variance of each channel, used and updated like `running_mean`. The update
             uses the unbiased variance.
-        weight, bias: A factor and a number for each channel, or None.
-        training: Use the mean and variance of this batch, not the running ones.
-        momentum: How far an update moves the running values toward this batch, from 0 to 1.
-        eps: Added to the variance, so that equal elements don't cause a division by zero.
+        weight, bias: The scale and the offset of each channel, or None.
+        training: Normalize with the mean and variance of this batch, not with the running ones.
+        momentum: How much this batch counts when the running values are updated, from 0 to 1.
+        eps: A small number, added to the variance so that it never divides by zero.
 
     Raises:
         ValueError: if `training` is True and there is only one value per channel.
@@ -294,11 +296,11 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Normalize each channel of each sample (n, channels, ...): give it mean 0 and variance 1.
+    """Normalize each channel of each sample (n, channels, ...) to mean 0 and variance 1.
 
     Args:
-        use_input_stats: Use the mean and variance of each sample. If False, use `running_mean` and
-            `running_var`, as `batch_norm` does.
+        use_input_stats: Normalize with the mean and variance of each sample. If False, use
+            `running_mean` and `running_var`, as `batch_norm` does if `training` is False.
         weight, bias, momentum, eps: As in `batch_norm`.
     """
     shape = input._array.shape
@@ -363,14 +365,14 @@ _group_norm = define(
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
-    """Normalize groups of channels of each sample (n, channels, ...): give each mean 0 and variance 1.
+    """Normalize groups of channels of each sample (n, channels, ...) to mean 0 and variance 1.
 
     The result is then multiplied by `weight`, and `bias` is added.
 
     Args:
         num_groups: The number of groups. It must divide the number of channels.
-        weight, bias: A factor and a number for each channel, or None.
-        eps: Added to the variance, so that equal elements don't cause a division by zero.
+        weight, bias: The scale and the offset of each channel, or None.
+        eps: A small number, added to the variance so that it never divides by zero.
     """
     a = input._array
     if a.ndim < 2:

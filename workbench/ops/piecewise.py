@@ -169,7 +169,7 @@ _rrelu, _rrelu_ = (
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """Return each element, limited to the range from `min_val` to `max_val`.
 
-    An element outside the range or at a limit gets no gradient.
+    The gradient of an element outside the range or at a limit is 0.
     """
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
@@ -179,7 +179,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """Return each element, limited to the range from 0 to 6.
 
-    An element outside the range or at a limit gets no gradient.
+    The gradient of an element outside the range or at a limit is 0.
     """
     return hardtanh(input, 0.0, 6.0, inplace)
 
@@ -198,13 +198,13 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 
 @tensors_only()
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """Return each element, with those from `-lambd` to `lambd` replaced by 0."""
+    """Return the input, with each element from `-lambd` to `lambd` replaced by 0."""
     return hardshrink_op(input, lambd)
 
 
 @tensors_only()
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """Return each element moved toward 0 by `lambd`, and 0 for those from `-lambd` to `lambd`."""
+    """Return each element moved toward 0 by `lambd`, and 0 for elements from `-lambd` to `lambd`."""
     only_floats("softshrink_check")((input,))
     if lambd < 0:
         largest = np.finfo(input._array.dtype).max
@@ -216,7 +216,10 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 @tensors_only()
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """Return each element above `threshold`, and `value` elsewhere, in the shape of the input."""
+    """Return the input, with each element that isn't above `threshold` replaced by `value`.
+
+    The result has the shape of the input. The gradient of an element that was replaced is 0.
+    """
     if inplace:
         return write(input, "threshold_", threshold_, threshold, value)
     return threshold_op(input, threshold, value)
@@ -230,7 +233,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 
 @tensors_only()
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """Return each element x, or `alpha * (exp(x / alpha) - 1)` where x is negative."""
+    """Return x for each element x above 0, and `alpha * (exp(x / alpha) - 1)` for the others."""
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     return write(input, "celu_", celu_, alpha) if inplace else celu_op(input, alpha)
@@ -238,7 +241,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 @tensors_only()
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """Return the first half of the elements along `dim`, times the sigmoid of the second."""
+    """Return the first half of the elements along `dim`, times the sigmoid of the second half."""
     if not input._array.ndim:
         raise RuntimeError("glu does not support scalars because halving size must be even")
     dim = dim_index(dim, input._array.ndim)
@@ -249,10 +252,11 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 
 @tensors_only()
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """Return each element x, or `weight * x` where x isn't positive.
+    """Return x for each element x above 0, and `weight * x` for the others.
 
     Args:
-        weight: One number, or one for each channel (the second dimension). It receives a gradient.
+        weight: A tensor with one slope, or with one slope for each channel (the second dimension).
+            It is usually a parameter.
     """
     ndim, count = input._array.ndim, weight._array.size
     if weight._array.ndim > 1:
@@ -282,9 +286,10 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 def rrelu(
     input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """Return each element x, or `a * x` where x is negative, with a small factor a.
+    """Return x for each element x above 0, and `a * x` for the others, with random slopes a.
 
-    In training, each a is drawn between `lower` and `upper`; otherwise, it is the mean of the two.
+    If `training` is True, each a is drawn between `lower` and `upper`. Otherwise, it is the mean of
+    the two.
     """
     only_floats("leaky_relu_cpu")((input,))
     if lower > upper:

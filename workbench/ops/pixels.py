@@ -106,7 +106,9 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 @tensors_only()
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """Mix the channels (the second dimension) of groups: the first of each, then the second of each.
+    """Reorder the channels (the second dimension) so that groups of channels are interleaved.
+
+    The result contains the first channel of each group, then the second channel of each, and so on.
 
     Raises:
         RuntimeError: if `groups` doesn't divide the number of channels.

@@ -132,12 +132,12 @@ def _first_outside(index: Tensor, least: int, size: int) -> Any:
 @operation(in_place="mask")
 @tensors_only()
 def index_fill(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    """Return a copy with `value` written into the slices along `dim` that `index` names.
+    """Return a copy with `value` written into the slices at the positions in `index` along `dim`.
 
     The elements that were overwritten receive a gradient of 0.
 
     Args:
-        index: A vector of indices.
+        index: A vector of positions along `dim`.
         value: A number, or a tensor without dimensions.
 
     Raises:
@@ -161,9 +161,10 @@ def index_fill(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 
 @operation(in_place="along")
 def index_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """Return a copy in which slices of `source` replace the slices along `dim` that `index` names.
+    """Return a copy in which each slice of `source` replaces the slice at its index along `dim`.
 
-    For `dim=0`, `out[index[i]]` is `source[i]`.
+    For `dim=0`, `out[index[i]]` is `source[i]`. The slices that were replaced receive a gradient of
+    0.
 
     Raises:
         IndexError: if an index is outside the tensor, or the shapes don't fit.
@@ -208,7 +209,7 @@ def index_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
 
 @operation(in_place=True)
 def masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """Return a copy in which the elements of `source`, in order, replace those where the mask is True.
+    """Return a copy in which elements of `source`, in order, replace those where `mask` is True.
 
     The tensor and the mask are broadcast to the shape of the result.
 
@@ -246,7 +247,7 @@ def _check_inside(self: Tensor, index: Tensor) -> None:
 
 @operation()
 def take(self: Tensor, index: Tensor) -> Tensor:
-    """Return the elements of the flattened tensor at the given indices, in the shape of `index`.
+    """Return the elements at the positions `index` of the flattened tensor, in the shape of `index`.
 
     Raises:
         IndexError: if an index is outside the tensor.
@@ -261,12 +262,13 @@ def take(self: Tensor, index: Tensor) -> Tensor:
 
 @operation(in_place=True)
 def put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """Return a copy with the elements of `source` written at indices of the flattened tensor.
+    """Return a copy with the elements of `source` written to positions in the flattened tensor.
 
     The result has the shape of the tensor.
 
     Args:
-        accumulate: Add the elements of `source` instead of writing them.
+        index: The positions, with as many elements as `source`.
+        accumulate: Add the elements of `source` to the old ones instead of overwriting them.
 
     Raises:
         IndexError: if an index is outside the tensor.

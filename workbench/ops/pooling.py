@@ -101,13 +101,15 @@ def max_pool2d(
 ) -> Any:
     """Return the maximum of each window of images (n, channels, height, width), or of one image.
 
-    The gradient of a window goes only to its maximum. Of equal elements, the first one counts.
+    The gradient of a window goes only to its maximum. If several elements equal the maximum, the
+    first one gets the gradient.
 
     Args:
         kernel_size: The size of a window: a number, or a pair (height, width).
         stride: The distance from one window to the next; by default `kernel_size`.
-        padding: The width of a border that is never the maximum; at most half the size of a window.
-        dilation: The distance between the elements of a window.
+        padding: The width of a border whose elements are never the maximum, at most half the size
+            of a window.
+        dilation: The distance between the elements of a window; 1 means neighbors.
         ceil_mode: Also use windows that reach beyond the far side of the image.
         return_indices: Also return the index of each maximum in its flattened channel, as int64.
 
@@ -213,12 +215,13 @@ define(
 
 @tensors_only()
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """Return images (n, channels, *output_size), whose pixels are maxima of windows.
+    """Divide images into a grid of windows, and return the maximum of each window.
 
-    The windows have nearly equal sizes, and cover the whole image.
+    The result has the shape (n, channels, *output_size). The windows have nearly equal sizes, and
+    cover the whole image.
 
     Args:
-        output_size: A pair (height, width), or one number for both.
+        output_size: The number of windows: a pair (rows, columns), or one number for both.
         return_indices: Also return the index of each maximum in its flattened channel.
     """
     name, shape = "adaptive_max_pool2d", input.shape
@@ -243,10 +246,10 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
 
 @tensors_only()
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """Return sequences (n, channels, output_size), whose elements are maxima of windows.
+    """Divide sequences into `output_size` windows, and return the maximum of each window.
 
-    The windows have nearly equal sizes, and cover the whole sequence. With `return_indices`, the
-    index of each maximum is also returned.
+    The result has the shape (n, channels, output_size). The windows have nearly equal sizes, and
+    cover the whole sequence. With `return_indices`, the index of each maximum is also returned.
     """
     name, ndim = "adaptive_max_pool1d", input.dim()
     sizes = ints_of(name, "output_size", (output_size,))
@@ -298,9 +301,9 @@ def avg_pool2d(
     Args:
         kernel_size: The size of a window: a number, or a pair (height, width).
         stride: The distance from one window to the next; by default `kernel_size`.
-        padding: The width of a border of zeros; at most half the size of a window.
+        padding: The width of a border of zeros, at most half the size of a window.
         ceil_mode: Also use windows that reach beyond the far side of the image.
-        count_include_pad: Count the zeros of the border as elements of the mean.
+        count_include_pad: Count the zeros of the border when a mean is computed.
         divisor_override: Divide the sum of a window by this number, not by its number of elements.
     """
     kernel, stride, padding = _windows(input, kernel_size, stride, padding)

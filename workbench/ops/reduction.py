@@ -139,10 +139,11 @@ def sum(
 ) -> Tensor:
     """Return the sum of all elements, or the sums over the dimensions in `dim`.
 
-    Every element that was added receives the gradient of its sum.
+    The gradient of each element is the gradient of the sum that contains it.
 
     Args:
-        dim: One dimension or several, which the result lacks. If omitted, all elements are added.
+        dim: One dimension or several to sum over. They are removed from the result unless `keepdim`
+            is True. If omitted, all elements are added.
         keepdim: Keep the summed dimensions in the result, with size 1.
         dtype: Convert the elements to this dtype first. By default, integers and bool become int64.
 
@@ -170,7 +171,8 @@ def mean(
 ) -> Tensor:
     """Return the mean of all elements, or the means over the dimensions in `dim`.
 
-    Every element receives the gradient of its mean, divided by the number of elements in that mean.
+    The gradient of each element is the gradient of its mean, divided by the number of elements in
+    that mean.
 
     Args:
         dim, keepdim: As for `sum`.
@@ -234,9 +236,9 @@ EXTREMUM = """Return the {0}imum: of all elements, along one dimension, or of ea
 `{0}(t)` returns the {0}imum of all elements. If several elements equal the {0}imum, they share
 the gradient evenly.
 
-`{0}(t, dim)` returns a pair (values, indices): the {0}ima along `dim`, and where they are. Only
-the elements at the returned indices receive a gradient. If several elements equal the {0}imum,
-the first one is chosen.
+`{0}(t, dim)` returns a pair (values, indices): the {0}ima along `dim`, and their positions.
+Only the elements at the returned indices receive a gradient. If several elements equal the
+{0}imum, the first one is chosen.
 
 `{0}(t, other)` compares two tensors element by element, like `{0}imum`. The element that was
 chosen receives the gradient. Two equal elements receive half of the gradient each.
@@ -244,7 +246,7 @@ chosen receives the gradient. Two equal elements receive half of the gradient ea
 If one of the elements is nan, the result is nan.
 
 Args:
-    dim: The dimension to reduce, which the results lack.
+    dim: The dimension to reduce. It is removed from the results unless `keepdim` is True.
     keepdim: Keep this dimension in the results, with size 1.
     other: A tensor to compare with.
 
@@ -299,9 +301,9 @@ def _where_extreme(name: str, word: str) -> Any:
     named(where_extreme, name)
     where_extreme.__doc__ = (
         f"Return the index of the {word} element, or with `dim` the indices along `dim`, as int64.\n\n"
-        "Without `dim`, the index counts the elements of the flattened tensor. If several elements are\n"
-        "equal, the first one is chosen. `keepdim` keeps the dimension `dim` in the result, with size 1.\n"
-        "Indices have no gradient."
+        f"Without `dim`, the index is a position in the flattened tensor. If several elements are the\n"
+        f"{word}, the first one is chosen. The dimension `dim` is removed from the result unless\n"
+        "`keepdim` is True. Indices have no gradient."
     )
     return operation()(numpy_names(where_extreme))
 
@@ -394,7 +396,7 @@ _prod_all_as, _prod_dim_as = in_dtype(_prod_all), in_dtype(_prod_dim)
 def cumsum(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None, out: Any = None) -> Tensor:
     """Return running sums along `dim`: each element plus all elements before it.
 
-    An element receives the sum of the gradients of all running sums that contain it.
+    The gradient of an element is the sum of the gradients of all running sums that contain it.
 
     Args:
         dtype: Convert the elements to this dtype first. By default, integers and bool become int64.
@@ -414,7 +416,7 @@ def cumsum(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None, out: An
 def cumprod(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None, out: Any = None) -> Tensor:
     """Return running products along `dim`: each element times all elements before it.
 
-    Gradients are exact even if elements are zero. The arguments are those of `cumsum`.
+    Gradients are exact even if some elements are zero. The arguments are those of `cumsum`.
     """
     if out is not None:
         return into_as("cumprod", out, cumprod, self, dim, dtype=dtype)
@@ -429,8 +431,9 @@ def prod(
 ) -> Tensor:
     """Return the product of all elements, or the products along one dimension `dim`.
 
-    Each element receives the gradient of the product times all other elements. These gradients are
-    exact even if elements are zero. `keepdim` and `dtype` work as in `sum`; `out` requires `dim`.
+    The gradient of each element is the product of all the other elements, times the gradient of the
+    result. This holds even if some elements are zero. `keepdim` and `dtype` work as in `sum`; `out`
+    requires `dim`.
     """
     if out is not None and dim is not None:
         return into_as("prod", out, prod, self, dim, keepdim, dtype=dtype)
@@ -499,8 +502,8 @@ def sort(self: Tensor, dim: int = -1, descending: bool = False, *, out: Any = No
     """Sort the elements along `dim`; return (values, indices).
 
     `values` contains the sorted elements, and `indices` their positions before sorting. Both have
-    the shape of the input. Each element receives the gradient of the place to which it was sorted.
-    Equal elements keep their order. nan counts as larger than all numbers.
+    the shape of the input. Each input element receives the gradient of its sorted position. Equal
+    elements keep their order. nan counts as larger than all numbers.
 
     Args:
         descending: Sort from the largest element to the smallest.
@@ -556,7 +559,7 @@ def _running(name: str, made: tuple[Any, Any, Any], self: Tensor, dim: int) -> t
 
 @operation()
 def cummax(self: Tensor, dim: int, *, out: Any = None) -> tuple[Tensor, Tensor]:
-    """Return (values, indices): the running maximum along `dim`, and where each maximum is.
+    """Return (values, indices): the running maximum along `dim`, and the position of each maximum.
 
     `values[i]` is the largest of the elements 0 to i, and `indices[i]` is its position. The
     gradient of a maximum goes to the element at that position.
@@ -566,7 +569,7 @@ def cummax(self: Tensor, dim: int, *, out: Any = None) -> tuple[Tensor, Tensor]:
 
 @operation()
 def cummin(self: Tensor, dim: int, *, out: Any = None) -> tuple[Tensor, Tensor]:
-    """Return (values, indices): the running minimum along `dim`, and where each minimum is.
+    """Return (values, indices): the running minimum along `dim`, and the position of each minimum.
 
     `values[i]` is the smallest of the elements 0 to i, and `indices[i]` is its position. The
     gradient of a minimum goes to the element at that position.
@@ -620,8 +623,8 @@ def median(
 
     For an even number of elements, the median is the lower of the two middle elements. If an
     element is nan, the median is nan. Without `dim`, elements equal to the median share the
-    gradient evenly. With `dim`, only the element at the returned index receives it. `keepdim` keeps
-    this dimension in the results, with size 1.
+    gradient evenly. With `dim`, only the element at the returned index receives the gradient. The
+    dimension is removed from the results unless `keepdim` is True.
     """
     if out is not None:
         return into_each("median", out, median, self, dim, keepdim)
@@ -650,10 +653,11 @@ kthvalue_result = pair("kthvalue")
 @operation()
 @numpy_names
 def kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> tuple[Tensor, Tensor]:
-    """Return (values, indices): the k-th smallest elements along `dim`, and where they are.
+    """Return (values, indices): the k-th smallest elements along `dim`, and their positions.
 
     The smallest element has `k=1`. nan counts as larger than all numbers. The gradient goes to the
-    elements at the returned indices. `keepdim` keeps the dimension `dim` in the results.
+    elements at the returned indices. The dimension `dim` is removed from the results unless
+    `keepdim` is True.
 
     Raises:
         RuntimeError: if there are fewer than `k` elements along `dim`.
@@ -825,21 +829,21 @@ WORDS = {
     "var": ("variance", "", "", "tensor(4.), tensor(2.6667)"),
     "std": (
         "standard deviation",
-        "the root of ",
+        ", then take the square root",
         " The gradient is 0 if all elements are equal.",
         "tensor(2.), tensor(1.6330)",
     ),
 }
 DEVIATION = """Return the {1} of all elements, or over the dimensions in `dim`.
 
-It is {2}the sum of the squared deviations from the mean, divided by the number of
-elements minus `correction`.{3}
+Divide the sum of the squared deviations from the mean by `n - correction`, where n is the
+number of elements{2}.{3}
 
 Args:
     dim, keepdim: As for `sum`.
     unbiased: The older name of `correction`: True means 1, False means 0.
-    correction: By default 1, which estimates the {1} of the population
-        from which the elements were drawn. 0 gives that of the elements themselves.
+    correction: 1, the default, estimates the {1} of the population from which
+        the elements were drawn. 0 gives the {1} of the elements themselves.
 
 Example:
     >>> t = torch.tensor([1.0, 3.0, 5.0])
@@ -900,8 +904,8 @@ def norm(
     `p` is inf, the elements with the largest absolute value share the gradient evenly.
 
     Args:
-        p: A number: 2 gives the Euclidean length, 1 the sum of absolute values, inf their maximum,
-            and 0 the number of nonzero elements. "fro" is the same as 2.
+        p: A number: 2 gives the Euclidean length, 1 the sum of absolute values, inf the largest
+            absolute value, and 0 the number of nonzero elements. "fro" is the same as 2.
         dim, keepdim: As for `sum`.
         dtype: Convert the elements to this dtype first.
 
@@ -935,9 +939,9 @@ def _extreme(name: str, op: Any) -> Any:
 
     named(extreme, name)
     extreme.__doc__ = (
-        f"Return the {name[1:]}imum over one or several dimensions `dim`, by default over all.\n\n"
+        f"Return the {name[1:]}imum over one or several dimensions `dim`, by default over all elements.\n\n"
         f"Unlike `{name[1:]}` with `dim`, it returns no indices, and elements equal to the {name[1:]}imum share the\n"
-        "gradient evenly. `keepdim` keeps these dimensions in the result, with size 1."
+        "gradient evenly. The dimensions are removed from the result unless `keepdim` is True."
     )
     return operation()(numpy_names(extreme))
 
@@ -950,15 +954,15 @@ amax, amin = _extreme("amax", _amax), _extreme("amin", _amin)
 def topk(
     self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, *, out: Any = None
 ) -> tuple[Tensor, Tensor]:
-    """Return (values, indices): the `k` largest elements along `dim`, and where they are.
+    """Return (values, indices): the `k` largest elements along `dim`, and their positions.
 
-    The values are in descending order, and in ascending order with `largest=False`. Only the
-    elements that were selected receive a gradient.
+    The values are in descending order, or ascending with `largest=False`. Only the elements that
+    were selected receive a gradient.
 
     Args:
         k: The number of elements to select; the size of the results along `dim`.
         largest: If False, select the smallest elements instead.
-        sorted: Accepted for compatibility: the values are always in order.
+        sorted: Accepted for compatibility: the values are always sorted.
 
     Raises:
         RuntimeError: if there are fewer than `k` elements along `dim`.

@@ -272,9 +272,10 @@ def _adaptive_size(name: str, input: Tensor, given: Any, dims: int) -> Ints:
 
 @tensors_only()
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
-    """Return sequences (n, channels, output_size), whose elements are means of windows.
+    """Divide sequences into `output_size` windows, and return the mean of each window.
 
-    The windows have nearly equal sizes, and cover the whole sequence.
+    The result has the shape (n, channels, output_size). The windows have nearly equal sizes, and
+    cover the whole sequence.
     """
     check_ndim("adaptive_avg_pool1d", input, 1)
     sizes = (output_size,) if isinstance(output_size, int) else tuple(output_size)
@@ -285,19 +286,20 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
 
 @tensors_only()
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """Return images (n, channels, *output_size), whose pixels are means of windows.
+    """Divide images into a grid of windows, and return the mean of each window.
 
-    The windows have nearly equal sizes, and cover the whole image. Size 1 gives one mean per
-    channel.
+    The result has the shape (n, channels, *output_size). The windows have nearly equal sizes, and
+    cover the whole image. An `output_size` of 1 gives the mean of each channel.
     """
     return _adaptive_means(input, output_size, 2, adaptive_2d_op)
 
 
 @tensors_only()
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
-    """Return volumes (n, channels, *output_size), whose elements are means of windows.
+    """Divide volumes into a grid of windows, and return the mean of each window.
 
-    The windows have nearly equal sizes, and cover the whole volume.
+    The result has the shape (n, channels, *output_size). The windows have nearly equal sizes, and
+    cover the whole volume.
     """
     return _adaptive_means(input, output_size, 3, adaptive_3d_op)
 
@@ -339,23 +341,31 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Tensor:
-    """Return sequences, images or volumes (n, channels, ...) resized to another size.
+    """Resize a batch of sequences, images or volumes, of shape (n, channels, ...).
 
     Pass either `size` or `scale_factor`.
 
     Args:
         size: The new size of each dimension after the channels, or one number for all of them.
-        scale_factor: The factor of each of these sizes, or one number for all of them.
-        mode: "nearest" or "nearest-exact" copy the nearest element. "linear" (sequences),
-            "bilinear" (images) and "trilinear" (volumes) interpolate. "bicubic" (images) uses cubic
-            curves. "area" takes means, like `adaptive_avg_pool2d`.
-        align_corners: How the old grid lies under the new one, for modes that interpolate. True
-            aligns the centers of the corner elements. False, the default, aligns their outer edges.
-        recompute_scale_factor: Round the new size first, and use the factor that results from it.
+        scale_factor: The factor by which each of these dimensions grows, or one number for all.
+        mode: "nearest" and "nearest-exact" copy the nearest element. "linear" (sequences),
+            "bilinear" (images) and "trilinear" (volumes) interpolate linearly between neighbors.
+            "bicubic" (images) interpolates with cubic curves. "area" averages windows, like
+            `adaptive_avg_pool2d`.
+        align_corners: For modes that interpolate: whether the corners of the old and the new grid
+            are aligned by their centers (True) or by their outer edges (False, the default).
+        recompute_scale_factor: Interpolate with the factor that results from the new size, which is
+            rounded down to an integer.
         antialias: Must be False.
 
     Raises:
         NotImplementedError: for `antialias`, or if the mode doesn't fit the number of dimensions.
+
+    Example:
+        >>> F.interpolate(torch.ones(1, 3, 8, 8), scale_factor=2, mode="bilinear").shape
+        torch.Size([1, 3, 16, 16])
+        >>> F.interpolate(torch.tensor([[[1.0, 2.0]]]), size=4)
+        tensor([[[1., 1., 2., 2.]]])
     """
     if mode in ("nearest", "area", "nearest-exact"):
         if align_corners is not None:

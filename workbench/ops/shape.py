@@ -318,8 +318,9 @@ for _name, _getter in (("T", _reversed), ("mT", _transposed)):
 def expand(self: Tensor, *given: Any, size: Any = None) -> Tensor:
     """Return a view in which dimensions of size 1 are repeated to the given sizes.
 
-    Sizes are given as ints or as one tuple; -1 keeps a size, and additional sizes in front add
-    dimensions. No memory is copied. An element receives the gradients of its repetitions, summed.
+    Sizes are given as ints or as one tuple. -1 keeps a size, and additional sizes in front add
+    dimensions. No memory is copied. The gradient of an element is the sum of the gradients of its
+    repetitions.
 
     Example:
         >>> column = torch.tensor([[1.0], [2.0]], requires_grad=True)
@@ -370,7 +371,9 @@ def detach(self: Tensor) -> Tensor:
 
 @operation()
 def detach_(self: Tensor) -> Tensor:
-    """Detach the tensor from its graph, in place; inference mode leaves it as it is.
+    """Detach the tensor from its graph, in place.
+
+    The tensor no longer requires grad. In inference mode, nothing changes.
 
     Raises:
         RuntimeError: if the tensor is a view.
@@ -458,7 +461,7 @@ def ravel(self: Tensor) -> Tensor:
 
 @operation()
 def broadcast_to(self: Tensor, size: Any) -> Tensor:
-    """Return a view of the tensor, with dimensions of size 1 repeated, in the shape `size`."""
+    """Return a view of the tensor in the shape `size`, with dimensions of size 1 repeated."""
     return expand(self, size)
 
 
@@ -575,7 +578,7 @@ _triu = define(
 
 @operation()
 def flip(self: Tensor, *given: Any, dims: Any = None) -> Tensor:
-    """Return the elements in reverse order along each of `dims`."""
+    """Return the elements in reverse order along each dimension in `dims`."""
     dims = ints_of("flip", "dims", given, dims)
     return _flip(self, dims_of(dims, self._array.ndim) if dims else ())
 
@@ -585,12 +588,17 @@ def roll(self: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     """Return the elements shifted along `dims`; elements that leave at one end enter at the other.
 
     Args:
-        shifts: The number of places, or one number for each dimension.
-        dims: The dimensions. If omitted, the flattened tensor is shifted.
+        shifts: The number of positions to shift by, or one number for each dimension in `dims`.
+        dims: The dimensions along which to shift. If omitted, the tensor is flattened, shifted, and
+            given its old shape again.
 
     Example:
         >>> torch.roll(torch.tensor([1, 2, 3]), 1)
         tensor([3, 1, 2])
+        >>> torch.roll(torch.tensor([[1, 2], [3, 4], [5, 6]]), shifts=(1, 1), dims=(0, 1))
+        tensor([[6, 5],
+                [2, 1],
+                [4, 3]])
     """
     shifts = ints_of("roll", "shifts", (shifts,))
     dims = () if dims is None else ints_of("roll", "dims", (dims,), position=2)
@@ -603,7 +611,7 @@ def roll(self: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
 
 @method()
 def repeat(self: Tensor, *given: Any, repeats: Any = None) -> Tensor:
-    """Return a copy of the tensor, repeated this many times along each dimension.
+    """Return a copy of the tensor in which dimension i is repeated `repeats[i]` times.
 
     Additional numbers in front add dimensions. Unlike `expand`, it also repeats dimensions larger
     than 1: a vector (n,) gives `repeat(3)` of shape (3 * n,).
@@ -618,7 +626,7 @@ def repeat(self: Tensor, *given: Any, repeats: Any = None) -> Tensor:
     return _repeat(self, times)
 
 
-def _triangle(name: str, op: Any, which: str) -> Any:
+def _triangle(name: str, op: Any, which: str, edge: str) -> Any:
     def triangle(self: Tensor, diagonal: int = 0) -> Tensor:
         if self._array.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
@@ -627,14 +635,13 @@ def _triangle(name: str, op: Any, which: str) -> Any:
     named(triangle, name)
     triangle.__doc__ = (
         f"Return the {which} triangle of each matrix, with zeros in the rest.\n\nArgs:\n"
-        "    diagonal: The last diagonal of the triangle: 0 is the main one, 1 the next one to the right,\n"
-        "        -1 to the left."
+        f"    diagonal: The {edge} diagonal to keep: 0 is the main one, 1 the next above, -1 below."
     )
     return operation(in_place="triangle")(triangle)
 
 
-tril = _triangle("tril", _tril, "lower")
-triu = _triangle("triu", _triu, "upper")
+tril = _triangle("tril", _tril, "lower", "highest")
+triu = _triangle("triu", _triu, "upper", "lowest")
 
 
 @operation(also=("moveaxis",))
@@ -685,17 +692,25 @@ _as_strided = define(
 
 @operation()
 def as_strided(self: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-    """Return a view of the tensor's memory with the given shape and steps.
+    """Return a view of the tensor's memory with the given shape and strides.
 
-    An element that occurs several times in the view receives the sum of its gradients.
+    An element that occurs several times in the view receives the sum of the gradients of its
+    copies.
 
     Args:
         size: The shape of the view.
-        stride: For each dimension, how many elements of memory one step skips.
-        storage_offset: The position in memory of the first element.
+        stride: For each dimension, how far apart two neighboring elements are in memory, counted in
+            elements.
+        storage_offset: The position of the view's first element in memory; by default the tensor's.
 
     Raises:
         RuntimeError: if the view would reach outside the memory.
+
+    Example:
+        >>> torch.as_strided(torch.arange(4), (3, 2), (1, 1))
+        tensor([[0, 1],
+                [1, 2],
+                [2, 3]])
     """
     for position, (name, given) in enumerate((("size", size), ("stride", stride)), 1):
         if not isinstance(given, (tuple, list)):
@@ -787,9 +802,16 @@ define(
 
 @method()
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """Return a view with all windows of `size` elements along a dimension.
+    """Return a view of all windows of `size` elements along `dimension`.
 
-    The windows are `step` apart. They become a new last dimension.
+    Neighboring windows start `step` elements apart. `dimension` then counts the windows, and a new
+    last dimension contains their elements.
+
+    Example:
+        >>> torch.arange(5).unfold(0, 3, 1)
+        tensor([[0, 1, 2],
+                [1, 2, 3],
+                [2, 3, 4]])
     """
     dim = dim_index(dimension, self._array.ndim)
     length, step = int_of("unfold", "size", 2, size), int_of("unfold", "step", 3, step)
@@ -901,7 +923,10 @@ def is_expandable(shape: Ints, to: Ints) -> bool:
 
 @method()
 def sum_to_size(self: Tensor, *given: Any, size: Any = None) -> Tensor:
-    """Return the tensor summed over the dimensions that broadcasting from `size` would repeat."""
+    """Return the tensor summed to the shape `size`: the opposite of `expand`.
+
+    It sums over the dimensions along which broadcasting from `size` would repeat elements.
+    """
     wanted, have = ints_of("sum_to_size", "size", given, size), self._array.shape
     if not is_expandable(wanted, have):
         raise RuntimeError(f"size {{{list(wanted)}}} is not expandable to size {{{list(have)}}}.")

@@ -48,7 +48,7 @@ asinh = elementary(
     "AsinhBackward0",
     "asinh(Tensor self)",
     np.arcsinh,
-    meaning="Return the number whose hyperbolic sine is the element.",
+    meaning="Return the inverse hyperbolic sine of each element x: the number y with `sinh(y) = x`.",
     self="grad * rsqrt(self * self + 1)",
     samples="r(3)",
     also=("arcsinh",),
@@ -57,7 +57,7 @@ acosh = elementary(
     "AcoshBackward0",
     "acosh(Tensor self)",
     np.arccosh,
-    meaning="Return the number, zero or above, whose hyperbolic cosine is the element.",
+    meaning="Return the inverse hyperbolic cosine of each element x: the number y >= 0 with `cosh(y) = x`.",
     self="grad * rsqrt(self * self - 1)",
     samples="p(3) + 1",
     also=("arccosh",),
@@ -66,7 +66,7 @@ atanh = elementary(
     "AtanhBackward0",
     "atanh(Tensor self)",
     np.arctanh,
-    meaning="Return the number whose hyperbolic tangent is the element, which must be between -1 and 1.",
+    meaning="Return the inverse hyperbolic tangent of each element x: the number y with `tanh(y) = x`.",
     self="grad / (1 - self * self)",
     samples="p(3) / 2.5",
     also=("arctanh",),
@@ -112,8 +112,8 @@ deg2rad, rad2deg = (
         samples="r(3)",
     )
     for node, name, factor, meaning in (
-        ("Deg2RadBackward0", "deg2rad", math.pi / 180, "Return angles in degrees as radians."),
-        ("Rad2DegBackward0", "rad2deg", 180 / math.pi, "Return angles in radians as degrees."),
+        ("Deg2RadBackward0", "deg2rad", math.pi / 180, "Convert each element from degrees to radians."),
+        ("Rad2DegBackward0", "rad2deg", 180 / math.pi, "Convert each element from radians to degrees."),
     )
 )
 abbreviation("reciprocal_or_0(x)", "where(x == 0, 0.0, 1 / x)")
@@ -121,7 +121,7 @@ atan2 = define(
     "Atan2Backward0",
     "atan2(Tensor self, Tensor other)",
     np.arctan2,
-    meaning="Return the angle of the point with x = `other`, y = `input`, from -pi to pi in radians.",
+    meaning="Return the angle of each point with x = `other` and y = `input`, in radians from -pi to pi.",
     kind="float",
     self="grad * other * reciprocal_or_0(self * self + other * other)",  # also where the squares are too small
     other="grad * -self * reciprocal_or_0(self * self + other * other)",
@@ -226,7 +226,7 @@ def nan_to_num(
 ) -> Tensor:
     """Return the tensor with nan, inf and -inf replaced by numbers.
 
-    The elements that were replaced get no gradient.
+    The gradient of an element that was replaced is 0.
 
     Args:
         nan: The number for nan; 0 by default.

@@ -12,7 +12,7 @@ CONVERTED = {
     ("pointwise", 2): f"{BROADCAST} and converted to one dtype. `other` may be a number.",
     ("tensors", 2): f"{BROADCAST} and converted to one dtype.",
     ("float", 2): f"{BROADCAST} and converted to one floating-point dtype.",
-    ("float", 1): "Integers become floating point.",
+    ("float", 1): "Integers are converted to the default floating-point dtype.",
 }
 
 
@@ -25,7 +25,7 @@ def described(op: Any, meaning: str) -> str:
     if not lines:
         said += ["The result never requires grad."]
     elif "_backward(" in lines:  # what that is, readers of the meaning know
-        said += [f"In the backward pass, {op.node_name} computes the gradient."]
+        said += [f"Its node in the graph is {op.node_name}."]
     else:
         said += [f"In the backward pass, {op.node_name} turns `grad`, the gradient of the result, into::"]
         said += [re.sub(r"\bself\b(?!.* = )", "input", lines[1:])]
