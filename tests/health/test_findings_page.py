@@ -146,6 +146,11 @@ with workbench.record(torch) as trace:
         loss = F.mse_loss(model(x), y)
         EXAMPLE
 """,
+    "new optimizer": """
+model = mlp()
+with workbench.record(torch) as trace:
+    EXAMPLE
+""",
     "step changes nothing": f"model = mlp()\nEXAMPLE\n{TRAINED}",
     "step taken back": f"""
 model = mlp()

@@ -55,6 +55,7 @@ RULES: tuple[Rule, ...] = (
     targets.attached_target,
     loop.no_updates,
     loop.no_backward,
+    updates.new_each_step,
     parameters.twice_in_optimizer,
     updates.two_steps,
     updates.taken_back,

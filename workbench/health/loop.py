@@ -17,7 +17,7 @@ from .finding import Finding, asked, listed, named, place, plural, told
 from .graph import RecordedNode
 from .measures import is_same, rms, size_of
 from .refusals import refusal_of, refused_besides
-from .registered import rates_of
+from .registered import grouped, rates_of
 from .spikes import spikes
 from .training_run import TrainedParameter, TrainingRun, TrainingStep, Update
 
@@ -34,6 +34,7 @@ _LAST_STEPS = 7  # in which nodes that are alive are counted
 _GROWTHS = 3  # times that a graph or a loss must have grown
 _LARGE_RATIO = 3.0  # of an update by which the loss hardly rises
 _HUGE_RATIO = 10.0  # for an update after which the loss isn't known
+_HUGE_GRADIENT = 1e9  # which no usual learning rate makes a usual update of
 _FAR_TOO_LARGE = 100.0  # of a few numbers
 _AS_LARGE = 0.1  # as a multiple of the usual gradient
 _LEAST = 8  # numbers of a weight whose update is compared with it
@@ -277,6 +278,8 @@ def no_updates(run: TrainingRun) -> Iterator[Finding]:
         ),
         "Don't call `zero_grad()` between `backward()` and `step()`."
         if now
+        else "Call `optimizer.step()` after `backward()`: here it finds no gradients."
+        if grouped(run) >= {each.id for each in cleared}
         else "Call `optimizer.step()`, with an optimizer that holds the parameters of this model.",
         last.source,
         last.event,
@@ -323,8 +326,11 @@ def large_updates(run: TrainingRun) -> Iterator[Finding]:
         "large update",
         known,
         asked(f"{who} at {place(update.source)} is {size}: {facts}{rise}{many}.", known),
-        "Keep dividing the learning rate by 10 until an update is far smaller than its weight (a norm ratio of about "
-        "0.001 is typical).",
+        f"Clip the gradient with `clip_grad_norm_`: its norm is {update.grad.norm:.3g}, and no usual learning rate is "
+        "small enough for that."
+        if update.grad is not None and update.grad.norm > _HUGE_GRADIENT and number_of_step == 1
+        else "Keep dividing the learning rate by 10 until an update is far smaller than its weight (a norm ratio of "
+        "about 0.001 is typical).",
         update.source,
         update.event,
         tuple([each.id for each in parameters]),

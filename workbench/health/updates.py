@@ -1,4 +1,4 @@
-"""Rules about updates: those that are undone, and two with one gradient."""
+"""Rules about updates: those that are undone, two with one gradient, and those of a new optimizer each time."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import groupby, pairwise
 
 from ..trace.facts import SourceLine
+from ..trace.model_records import OptimizerFound
 from ..trace.records import GradChanged
 from ..trace.values import code
 from .backwards import Change
@@ -46,6 +47,40 @@ def taken_back(run: TrainingRun) -> Iterator[Finding]:
             write.event,
             tuple([parameter.id for parameter, _ in group]),
         )
+
+
+def new_each_step(run: TrainingRun) -> Iterator[Finding]:
+    """Find optimizers that are created in each step, for the same weights or for those of a new model."""
+    lines: dict[object, list[tuple[int, OptimizerFound]]] = {}
+    for at, event in run.optimizers:
+        lines.setdefault((event.optimizer, event.source), []).append((at, event))
+    for all in lines.values():
+        at, event = all[-1]
+        given = [tuple([id for group in each.groups for id in group.parameters]) for _, each in all]
+        counts = [len(run.parameters[id].updates) for ids in given for id in ids if id in run.parameters]
+        is_new_model = len({*given}) == len(given)
+        if len({each.number for _, each in all}) < max(_STEPS, len(all)) or not counts:
+            continue
+        if is_new_model:
+            shapes = {tuple([run.parameters[id].shape for id in ids if id in run.parameters]) for ids in given}
+            if len(shapes) > 1 or max(counts) > 1 or sum(len(each.updates) for each in run.trained) > sum(counts):
+                continue
+            what = "updates the weights of a new model, so no weight is updated twice"
+        else:
+            if len({*given}) > 1 or max(counts) > len(all) or event.optimizer == "SGD":  # which may have no state
+                continue
+            weights = named([run.parameters[id] for id in given[0] if id in run.parameters])
+            what = f"updates {weights}, without the averages of earlier gradients that the one before had"
+        yield Finding(
+            "new optimizer",
+            False,
+            asked(f"In each of {plural(len(all), 'step')} a new `{event.optimizer}` ({place(event.source)}) {what}."),
+            f"Create the {'model and the ' * is_new_model}optimizer once, before the loop.",
+            event.source,
+            at,
+            given[-1],
+        )
+        return
 
 
 def _by_backward(run: TrainingRun, parameter: TrainedParameter) -> Iterator[tuple[int, list[Update]]]:

@@ -175,6 +175,36 @@ fault("large update", "too large", "net.weight", at="optimizer.step()", beside=(
 healthy("a weight of four numbers")(scaled_by_hand, 1.0)
 
 
+def made_each_time(torch, kind, what, steps=1):
+    """An optimizer, or the whole model, that is made in the loop."""
+    net, (x, y) = torch.nn.Linear(6, 3), classes(torch)
+
+    def run():
+        model = net
+        for _ in range(4):
+            if what == "model":
+                model = torch.nn.Linear(6, 3)
+            optimizer = getattr(torch.optim, kind)(model.parameters(), lr=0.01)
+            for _ in range(steps):
+                optimizer.zero_grad()
+                torch.nn.functional.cross_entropy(model(x), y).backward()
+                optimizer.step()  # of the new
+
+    return run
+
+
+NEW = "In each of 4 steps a new "
+fault("new optimizer", NEW + "Adam", "without the averages of earlier gradients", at="# of the new", asks=True)(
+    made_each_time, "Adam", "optimizer"
+)
+fault("new optimizer", NEW + "SGD", "no weight is updated twice", at="# of the new", asks=True)(
+    made_each_time, "SGD", "model"
+)
+healthy("plain steps have no memory")(made_each_time, "SGD", "optimizer")
+healthy("an optimizer for each task")(made_each_time, "Adam", "optimizer", 3)
+healthy("a model for each fold")(made_each_time, "Adam", "model", 3)
+
+
 def idle(torch, order):
     """A training whose weights are never updated, or whose gradients are cleared before that."""
     net, (x, y) = mlp(torch, 6, 8, 3), classes(torch)
@@ -185,18 +215,21 @@ def idle(torch, order):
             if order != "cleared":
                 optimizer.zero_grad()
             loss = torch.nn.functional.cross_entropy(net(x), y)
-            if order != "no backward":
+            if order not in ("no backward", "step first"):
                 loss.backward()
             if order == "cleared":
                 optimizer.zero_grad()
             if order != "none":
                 optimizer.step()
+            if order == "step first":
+                loss.backward()
 
     return run
 
 
 fault("no updates", "between `backward()`", at="loss.backward()", asks=True)(idle, "cleared")
 fault("no updates", "Call `optimizer.step()`", at="loss.backward()", asks=True)(idle, "none")
+fault("no updates", "Call `optimizer.step()` after `backward()`", at="loss.backward()", asks=True)(idle, "step first")
 fault("no updates", "no backward pass was recorded", "net.0.weight", at="optimizer.step()", asks=True)(
     idle, "no backward"
 )
