@@ -204,7 +204,7 @@ SAID = [
     ),
     (
         "for epoch in range(2):\n    for x in (1.0, 2.0):\n        (w * x).backward()",
-        "backward adds to w.grad from epoch 1, step 1 to epoch 2, step 1.",
+        "Backward adds to w.grad, still there from epoch 1, step 1 to epoch 2, step 1.",
     ),
     ("step_by_step(w)", "w.grad was 1.0 and becomes 3.0"),
 ]
@@ -350,7 +350,7 @@ def test_a_film_says_what_is_said_of_all_steps_together(program, view):
     known = GRAPHS[view](trace.events).program.words
     words = {each: names[node] for node, several in known.items() for each in several if "`" in each}
     one, other = ([plain(step.caption, words) for step in board.steps] for board in (film, together))
-    added = r"Gradients weren't cleared: backward adds to [^:]* from steps? [\d to]*\. "
+    added = r"Backward adds to [^:]*, still there from steps? [\d to]*\. "
     assert [re.sub(added, "", each) for each in one] == other
     assert [step.cursor for step in film.steps] == [step.cursor for step in together.steps]
 
@@ -407,7 +407,7 @@ def test_what_a_backward_records_lies_in_one_region_in_every_step(view):
 def test_a_net_whose_gradients_were_not_cleared_says_so_where_the_film_opens_though_its_layers_are_closed(view, opened):
     board = storyboard(learning(3, clears=False), view, open=opened)
     first, last, said = next(stop for stop in board.stops if stop[0] <= board.start <= stop[1])
-    assert "Gradients weren't cleared: backward adds to 4 gradients from step 1. " in said
+    assert "Backward adds to 4 gradients, still there from step 1. " in said
     assert board.chapter() == "step 2 of 3" and board.start == board.still
     closed = {box.title: box.lines for box in board.at(last).boxes.values() if box.kind == "group"}
     layers = ["0 › Linear", "2 › Linear"]
@@ -449,7 +449,7 @@ def test_a_gradient_that_was_set_to_zero_is_not_added_to(name: str, first: bool)
     board = storyboard(trace)
     told = " ".join(step.caption for step in board.steps)
     boxes = [line for k in range(len(board.steps)) for box in board.at(k).boxes.values() for line in box.lines]
-    held = ["weren't cleared" in told, any("includes the gradient" in line for line in boxes)]
+    held = ["still there from" in told, any("includes the gradient" in line for line in boxes)]
     assert held == [name == "not at all"] * 2
 
 
@@ -470,8 +470,8 @@ def test_gradients_that_are_cleared_between_two_backwards_of_a_step_are_cleared(
     board = storyboard(trace)
     told = " ".join(step.caption for step in board.steps)
     if forgotten:
-        assert "Gradients weren't cleared: backward adds to made.grad from step 1." in told
-    assert ("weren't cleared" in told) == forgotten and "judge.grad from" not in told
+        assert "Backward adds to made.grad, still there from step 1." in told
+    assert ("still there from" in told) == forgotten and "judge.grad, still there" not in told
     assert board.chapter(board.start) == ("step 2 of 3" if forgotten else "step 3 of 3")
 
 

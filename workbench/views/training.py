@@ -363,7 +363,7 @@ class _Holding:
 def _not_cleared(frame: Frame, held: Mapping[str, str]) -> str:
     names = [frame.called(id) for id in held]
     which = series([f"{name}.grad" for name in names[:_NAMED]]) if len(names) <= _NAMED else f"{len(names)} gradients"
-    return f"Gradients weren't cleared: backward adds to {which} from {next(iter(held.values()))}."
+    return f"Backward adds to {which}, still there from {next(iter(held.values()))}."
 
 
 def _left(rounds: Sequence[Round]) -> str:
