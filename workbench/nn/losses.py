@@ -76,6 +76,7 @@ def margin_ranking_loss(
         input2: The second number of each pair.
         target: 1 if the first number should be larger, -1 if the second should.
         margin: By how much it should be larger for the loss to be 0.
+        size_average, reduce: Deprecated; use `reduction`.
         reduction: "mean" averages the losses, "sum" adds them, and "none" returns one loss per
             pair.
 
@@ -114,6 +115,7 @@ def triplet_margin_loss(
         p: Which p-norm measures distances: 2 is the Euclidean distance.
         eps: A small number that is added to each difference.
         swap: If the distance from `positive` to `negative` is smaller than `far`, use it instead.
+        size_average, reduce: Deprecated; use `reduction`.
         reduction: "mean" averages the losses, "sum" adds them, and "none" returns one loss per
             triplet.
 
@@ -153,6 +155,7 @@ def cosine_embedding_loss(
         target: 1 for vectors that should be similar, -1 for others: a vector (n,), or a tensor
             without dimensions for one pair.
         margin: The largest cosine for which the loss is 0 if the target is -1.
+        size_average, reduce: Deprecated; use `reduction`.
         reduction: "mean" averages the losses, "sum" adds them, and "none" returns one loss per row.
 
     Raises:
@@ -192,6 +195,7 @@ def hinge_embedding_loss(
         target: 1 for pairs that should be close, -1 for pairs that should be at least `margin`
             apart.
         margin: The distance beyond which the loss is 0 for a target of -1.
+        size_average, reduce: Deprecated; use `reduction`.
         reduction: "mean" averages the losses, "sum" adds them, and "none" returns one loss per
             element.
     """
@@ -222,6 +226,7 @@ def poisson_nll_loss(
         log_input: Whether `input` holds the logarithms of the means.
         full: Add Stirling's approximation of `log(target!)`, which doesn't depend on the input.
         eps: Added to the mean before its logarithm is taken, if `log_input` is False.
+        size_average, reduce: Deprecated; use `reduction`.
         reduction: "mean" averages the losses, "sum" adds them, and "none" returns one loss per
             element.
     """
@@ -292,6 +297,7 @@ def multilabel_soft_margin_loss(
         input: Logits of shape (batch, labels).
         target: 0 or 1 for each logit: 1 if the sample has the label.
         weight: A vector with a factor for each label, or None.
+        size_average, reduce: Deprecated; use `reduction`.
         reduction: "mean" averages the losses, "sum" adds them, and "none" returns one loss per row.
     """
     old = size_average is not None or reduce is not None

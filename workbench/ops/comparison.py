@@ -243,8 +243,8 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
 
     Args:
         condition: A bool tensor. `where(condition)` alone takes any dtype.
-        input: A tensor or a number.
-        other: A tensor or a number.
+        input: The values to choose where the condition is True: a tensor or a number.
+        other: The values to choose elsewhere: a tensor or a number.
 
     Raises:
         RuntimeError: if `input` and `other` are given and the condition isn't bool.
@@ -525,7 +525,7 @@ def isclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-0
 def allclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Return True if all pairs of elements are nearly equal.
 
-    The result is a Python bool. The arguments are those of `isclose`.
+    The result is a Python bool. `isclose` explains the arguments, and compares each pair.
     """
     check_tensor("allclose", "other", 1, other)
     _refuse_batches(

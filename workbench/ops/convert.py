@@ -52,7 +52,7 @@ def to(self: Tensor, *given: Any, **options: Any) -> Tensor:
     """Return the tensor in another dtype, or the tensor itself if it has that dtype already.
 
     Args:
-        given: A dtype, or a tensor whose dtype to use. A device is accepted too.
+        given: The dtype to convert to, or a tensor that has it. The device "cpu" is accepted too.
         options: `dtype`, `device`, `copy=True` to always copy, and `memory_format`.
     """
     if len(given) == 1 and not options:
@@ -206,7 +206,7 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_fo
 
     Raises:
         AssertionError: for a CUDA device, the default.
-        RuntimeError: for another kind of device, or a number alone.
+        RuntimeError: for another kind of device, or if only a number is given.
     """
     if isinstance(device, int):
         raise RuntimeError(errors.NO_ACCELERATOR)

@@ -393,7 +393,7 @@ def conv_transpose2d(
     Args:
         input: Images (n, channels, height, width), or one image without n.
         weight: The kernels: (channels, out channels / groups, kernel height, kernel width).
-        bias: A number for each output channel.
+        bias: A vector with a number to add to each output channel, or None.
         stride: How far apart in the result the kernels of two neighboring elements are.
         padding: The number of elements to cut off on each side of the result.
         output_padding: The number of elements to add at the end of each dimension. It must be less

@@ -43,7 +43,7 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """Return the Kullback-Leibler divergence of predicted probabilities from those of `target`.
+    """Return the Kullback-Leibler divergence: how far predicted probabilities are from `target`.
 
     It is 0 if the two distributions are equal, and larger the more they differ. `input` contains
     the logarithms of the predicted probabilities. Pass `reduction="batchmean"` for the mathematical

@@ -396,6 +396,7 @@ def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) 
         dim: The dimension along which elements are selected.
         index: int64, with as many dimensions as the tensor. In all dimensions except `dim`, its
             size is at most that of the tensor.
+        sparse_grad: Accepted for compatibility; it has no effect.
 
     Returns:
         A tensor with the shape of `index`.

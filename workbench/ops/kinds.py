@@ -83,7 +83,10 @@ class iinfo:
 
 
 def promote_types(type1: Dtype, type2: Dtype) -> Dtype:
-    """Return the dtype of a result whose operands have these two dtypes."""
+    """Return the dtype of a result whose operands have these two dtypes.
+
+    For example, int64 and float16 give float16.
+    """
     return dtypes.promote(_kind("promote_types", "type1", 0, type1), _kind("promote_types", "type2", 1, type2))
 
 

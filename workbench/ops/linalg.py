@@ -245,7 +245,7 @@ _Lstsq = results_of("linalg_lstsq", "solution", "residuals", "rank", "singular_v
 
 @_takes_outs
 def slogdet(A: Tensor) -> Any:
-    """Return (sign, logabsdet) of the determinant of each square matrix.
+    """Return (sign, logabsdet) of the determinant of each square matrix A.
 
     `sign` is 1, -1 or 0, and `logabsdet` is the logarithm of the determinant's absolute value.
     """
@@ -275,7 +275,7 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
 
 @_takes_outs
 def eigh(A: Tensor, UPLO: str = "L") -> Any:
-    """Return (eigenvalues, eigenvectors) of symmetric matrices (..., n, n).
+    """Return (eigenvalues, eigenvectors) of symmetric matrices A (..., n, n).
 
     The eigenvalues are in ascending order. Column i of the eigenvectors belongs to eigenvalue i.
     The gradient of the eigenvectors is infinite if two eigenvalues are equal, and unreliable if
@@ -292,7 +292,7 @@ def eigh(A: Tensor, UPLO: str = "L") -> Any:
 
 @_takes_out
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
-    """Return the eigenvalues of symmetric matrices (..., n, n), in ascending order.
+    """Return the eigenvalues of symmetric matrices A (..., n, n), in ascending order.
 
     `UPLO` chooses the triangle that is read, as in `eigh`.
     """
@@ -319,7 +319,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
 
 @_takes_out
 def svdvals(A: Tensor) -> Tensor:
-    """Return the singular values of matrices (..., m, n), in descending order."""
+    """Return the singular values of matrices A (..., m, n), in descending order."""
     return svd(A, False)[1]
 
 
@@ -343,7 +343,10 @@ def _tolerances(a: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
 
 @_takes_out
 def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
-    """Return the pseudoinverse (..., n, m) of matrices (..., m, n).
+    """Return the pseudoinverse (..., n, m) of matrices A (..., m, n).
+
+    For a matrix A and a vector b, `pinv(A) @ b` is the shortest x that minimizes the norm of A x -
+    b.
 
     Singular values up to `max(atol, rtol * largest singular value)` count as zero.
 
@@ -423,8 +426,13 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
 
     The solution X minimizes the norm of A X - B, for A (..., m, n) and B (..., m, k). If there are
     several, the one with the smallest norm is returned. The residuals are the squared norms of the
-    columns of A X - B. They are empty with the default driver "gelsy", and also if m <= n or A
-    doesn't have full rank.
+    columns of A X - B. They are empty with the default driver, and also if m <= n or A doesn't have
+    full rank.
+
+    Args:
+        rcond: Singular values of A up to `rcond` times the largest one count as zero.
+        driver: None, "gelsy", "gels", "gelsd" or "gelss". All compute the same solution. Only
+            "gelsd" and "gelss" return singular values, and "gels" returns no rank.
     """
     check_tensor("linalg_lstsq", "input", 0, A)
     check_tensor("linalg_lstsq", "b", 1, B)
@@ -490,6 +498,8 @@ def matrix_norm(
             singular values. inf and -inf are the largest and smallest row sum of absolute values, 1
             and -1 the largest and smallest column sum, 2 and -2 the largest and smallest singular
             value.
+        dim: The two dimensions of the matrices. They are removed from the result unless `keepdim`
+            is True.
     """
     check_tensor("linalg_matrix_norm", "input", 0, A)
     if A._array.dtype.kind != "f":
@@ -758,6 +768,15 @@ def _old_cholesky(self: Tensor, upper: bool = False, *, out: Tensor | None = Non
 
 _legacy("det", _old_det, "Return the determinant of each square matrix (..., n, n).")
 _legacy("slogdet", _old_slogdet, "Return (sign, logabsdet) of each determinant; see `linalg.slogdet`.")
-_legacy("svd", _old_svd, "Return (U, S, V) with `A = U diag(S) V^T` for matrices (..., m, n); use `linalg.svd`.")
-_legacy("qr", _old_qr, "Return (Q, R), the QR decomposition of matrices (..., m, n); use `linalg.qr`.")
+_legacy(
+    "svd",
+    _old_svd,
+    "Return (U, S, V) with `A = U diag(S) V^T` for matrices (..., m, n); use `linalg.svd`.\n\n"
+    "If `some` is False, U and V are square. If `compute_uv` is False, U and V are zeros.",
+)
+_legacy(
+    "qr",
+    _old_qr,
+    "Return (Q, R), the QR decomposition of matrices (..., m, n); use `linalg.qr`.\n\nIf `some` is False, Q is square.",
+)
 _legacy("cholesky", _old_cholesky, "Return the Cholesky factor of matrices (..., n, n); use `linalg.cholesky`.")

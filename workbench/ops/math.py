@@ -468,8 +468,9 @@ def _power(self: Tensor, exponent: Any) -> Any:
 def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
     """Return `input` to the power of `exponent`, element by element.
 
-    `input` or `exponent` may be a number. Where the base is 0 and the exponent isn't negative, the
-    gradient of a tensor exponent is 0.
+    `input` or `exponent` may be a number. The derivative with respect to `input` is
+    `exponent * input ** (exponent - 1)`. The derivative with respect to `exponent` is
+    `result * log(input)`, or 0 where the base is 0 and the exponent isn't negative.
     """
     if out is not None:
         return into("pow", out, pow, input, exponent)
@@ -833,8 +834,11 @@ def floor_divide_in_place(input: Tensor, other: Any) -> Tensor:
 def div(input: Tensor, other: Any, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
     """Return `input / other`, element by element.
 
+    The operands are broadcast to one shape. The derivative is `1 / other` with respect to `input`,
+    and `-input / other**2` with respect to `other`.
+
     Args:
-        other: A tensor or a number.
+        other: The divisor: a tensor or a number.
         rounding_mode: None returns the quotients, which are floating point. "trunc" rounds them
             toward zero, "floor" rounds them down. The gradient of rounded quotients is 0.
     """

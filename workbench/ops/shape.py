@@ -348,7 +348,7 @@ def unsqueeze(self: Tensor, dim: int) -> Tensor:
 @operation()
 @numpy_names
 def squeeze(self: Tensor, dim: Any = None) -> Tensor:
-    """Return a view of the tensor without dimensions of size 1.
+    """Return a view of the tensor with dimensions of size 1 removed.
 
     Args:
         dim: One dimension or several; each is removed only if its size is 1. If omitted, all
