@@ -43,7 +43,7 @@ class Hardtanh(Module):
 
 
 class ReLU6(Hardtanh):
-    """Clamp each element to 0..6: `min(max(0, x), 6)`."""
+    """Clamp each element x to the range from 0 to 6: `min(max(0, x), 6)`."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
@@ -54,7 +54,7 @@ class ReLU6(Hardtanh):
 
 
 class Hardsigmoid(_InPlace):
-    """Compute `(x + 3) / 6`, clamped to 0..1: a sigmoid made of straight lines."""
+    """Compute `(x + 3) / 6`, clamped to the range from 0 to 1: a sigmoid made of straight lines."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Return numbers between 0 and 1."""
@@ -78,7 +78,7 @@ class Mish(_ShowsInPlace):
 
 
 class SELU(_ShowsInPlace):
-    """Compute ELU times a scale, which preserves mean 0 and variance 1 through many layers (Klambauer et al., 2017).
+    """Compute a scaled ELU, which preserves mean 0 and variance 1 through many layers (Klambauer et al., 2017).
 
     The result is `1.0507 * x` where x is positive, otherwise `1.7581 * (exp(x) - 1)`.
     """
@@ -115,10 +115,10 @@ class _Shrink(Module):
 
 
 class Hardshrink(_Shrink):
-    """Return each element, or 0 where it is between `-lambd` and `lambd`."""
+    """Replace each element between `-lambd` and `lambd` with 0."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return each element, or 0 where it is between `-lambd` and `lambd`."""
+        """Replace each element between `-lambd` and `lambd` with 0."""
         return F.hardshrink(input, self.lambd)
 
 
@@ -147,7 +147,7 @@ class Softsign(Module):
 
 
 class Threshold(Module):
-    """Return each element above `threshold`; replace each other element with `value`."""
+    """Replace each element that isn't above `threshold` with `value`."""
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__()
@@ -179,10 +179,11 @@ class GLU(Module):
 
 
 class PReLU(Module):
-    """Return each element, or multiply it by a learned factor where it is negative (He et al., 2015).
+    """Multiply each negative element by a learned factor; other elements stay unchanged (He et al., 2015).
 
     Args:
-        num_parameters: 1 for one factor in all, or the number of channels for a factor per channel (dimension 1).
+        num_parameters: 1 to learn a single factor, or the number of channels (dimension 1) to learn a factor for each
+            channel.
         init: The initial value of each factor.
     """
 
@@ -208,9 +209,10 @@ class PReLU(Module):
 
 
 class RReLU(Module):
-    """Return each element, or multiply it by a random factor where it is negative.
+    """Multiply each negative element by a random factor, and return all other elements unchanged.
 
-    In training mode, a factor is drawn between `lower` and `upper` for each element. In eval mode it is their mean.
+    In training mode, the factor of each element is drawn between `lower` and `upper`. In eval mode, all factors are the
+    mean of these two bounds.
     """
 
     def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3, inplace: bool = False) -> None:
@@ -243,7 +245,7 @@ class Softmin(Module):
 
 
 class Softmax2d(Module):
-    """Apply softmax to the channels of (images, channels, height, width), or of one image."""
+    """Apply softmax over the channels at each pixel of a batch of images (batch, channels, height, width)."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Return positive numbers that sum to one over the channels."""

@@ -25,7 +25,7 @@ class Held:
         self.__dict__.update(training=True, _non_persistent_buffers_set=set(), **{kind: {} for kind in _HELD})
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Add a parameter under a name, which becomes an attribute; None reserves the name."""
+        """Add a parameter, which becomes the attribute `name`; with None, the attribute is None."""
         if "_parameters" not in self.__dict__:
             raise AttributeError("cannot assign parameter before Module.__init__() call")
         self._check_name("parameter", name, self._parameters)
@@ -44,7 +44,7 @@ class Held:
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Add a tensor that isn't a parameter; `persistent` makes the tensor a part of the saved state."""
+        """Add a tensor that isn't trained; `state_dict()` contains the tensor unless `persistent` is False."""
         if "_buffers" not in self.__dict__:
             raise AttributeError("cannot assign buffer before Module.__init__() call")
         self._check_name("buffer", name, self._buffers)
@@ -56,7 +56,7 @@ class Held:
         (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
 
     def add_module(self, name: str, module: Any) -> None:
-        """Add a module under a name, which becomes an attribute; None reserves the name."""
+        """Add a module, which becomes the attribute `name`; with None, the attribute is None."""
         if module is not None and not isinstance(module, Held):
             raise TypeError(f"{typename(module)} is not a Module subclass")
         if not isinstance(name, str):

@@ -39,7 +39,10 @@ def _pairs(name: str, given: Any) -> Iterator[tuple[Any, Any]]:
 
 
 class ModuleDict(Module):
-    """A dict of modules that belong to the model. The model's `forward` calls the modules itself."""
+    """A dict whose modules are registered with the model, so that `parameters()` finds their parameters.
+
+    The dict has no `forward`: the model's own `forward` calls the modules.
+    """
 
     def __init__(self, modules: Any = None) -> None:
         super().__init__()
@@ -95,7 +98,10 @@ class ModuleDict(Module):
 
 
 class ParameterList(Module):
-    """A list of parameters that belong to the model. Tensors that you add become parameters."""
+    """A list whose parameters are registered with the module, so that `parameters()` finds them.
+
+    Tensors that you add become parameters.
+    """
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -149,7 +155,10 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A dict of parameters that belong to the model. Tensors that you add become parameters."""
+    """A dict whose parameters are registered with the module, so that `parameters()` finds them.
+
+    Tensors that you add become parameters.
+    """
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()

@@ -119,24 +119,26 @@ class _Straight(_ConvNd):
 
 
 class Conv1d(_Straight):
-    """Convolve sequences with a kernel per output channel, and add a bias.
+    """Slide a learned kernel along sequences, and return its weighted sum at each position, plus a bias.
 
-    The input is (batch, in_channels, length), or one sequence without the batch. The output has `out_channels`
-    channels. Its length is `(length + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1`. The weight is
+    There is one kernel for each output channel. The input has the shape (batch, in_channels, length), or is one
+    sequence without the batch. The output has `out_channels` channels. Its length is
+    `(length + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1`. The weight has the shape
     (out_channels, in_channels / groups, kernel_size). PyTorch: torch.nn.Conv1d.
 
     Args:
         in_channels: The number of input channels.
         out_channels: The number of output channels.
         kernel_size: The length of the kernels.
-        stride: The distance between two places of a kernel.
-        padding: How many elements to add on both sides, or "same" to keep the length, or "valid" for none.
-        dilation: The distance between two elements that a kernel covers.
-        groups: Divide the channels into this many groups; an output channel reads only the input channels of its
-            group.
-        bias: Add a learned number per output channel.
-        padding_mode: What to add: "zeros", "reflect" (a mirror image), "replicate" (the outermost element) or
-            "circular" (the elements of the opposite side).
+        stride: How many elements the kernel moves between two outputs.
+        padding: How many elements to add on both sides. "same" adds as many as keep the length, and "valid" adds none.
+        dilation: The distance between two neighboring elements that the kernel reads: 1 reads all elements, 2 every
+            other one.
+        groups: The number of groups into which the channels are divided. An output channel reads only the input
+            channels of its group.
+        bias: If True, a learned number is added to each output channel.
+        padding_mode: What the padding contains: "zeros", "reflect" (a mirror image), "replicate" (copies of the
+            outermost element) or "circular" (the elements of the opposite side).
     """
 
     _dims = 1
@@ -147,25 +149,32 @@ class Conv1d(_Straight):
 
 
 class Conv2d(_Straight):
-    """Convolve images with a kernel per output channel, and add a bias.
+    """Slide a learned kernel over images, and return its weighted sum at each position, plus a bias.
 
-    The input is (batch, in_channels, height, width), or one image without the batch; the output has `out_channels`
-    channels. The weight is (out_channels, in_channels / groups, kernel height, kernel width).
-    Each of the sizes below is a pair (height, width), or one number for all. PyTorch: torch.nn.Conv2d.
+    There is one kernel for each output channel. The input has the shape (batch, in_channels, height, width), or is one
+    image without the batch. The output has `out_channels` channels. The weight has the shape
+    (out_channels, in_channels / groups, kernel height, kernel width). Each size below is a pair (height, width), or one
+    number for both. PyTorch: torch.nn.Conv2d.
+
+    Example:
+        >>> layer = nn.Conv2d(in_channels=3, out_channels=8, kernel_size=5, padding="same")
+        >>> layer(torch.zeros(10, 3, 32, 32)).shape
+        torch.Size([10, 8, 32, 32])
 
     Args:
         in_channels: The number of input channels.
         out_channels: The number of output channels.
         kernel_size: The size of the kernels.
-        stride: The distance between two places of a kernel.
-        padding: How many elements to add on both sides of each dimension, or "same" to keep the size, or "valid" for
-            none.
-        dilation: The distance between two elements that a kernel covers.
-        groups: Divide the channels into this many groups; an output channel reads only the input channels of its
-            group.
-        bias: Add a learned number per output channel.
-        padding_mode: What to add: "zeros", "reflect" (a mirror image), "replicate" (the outermost element) or
-            "circular" (the elements of the opposite side).
+        stride: How many elements the kernel moves between two outputs.
+        padding: How many elements to add on both sides of each dimension. "same" adds as many as keep the size, and
+            "valid" adds none.
+        dilation: The distance between two neighboring elements that the kernel reads: 1 reads all elements, 2 every
+            other one.
+        groups: The number of groups into which the channels are divided. An output channel reads only the input
+            channels of its group.
+        bias: If True, a learned number is added to each output channel.
+        padding_mode: What the padding contains: "zeros", "reflect" (a mirror image), "replicate" (copies of the
+            outermost element) or "circular" (the elements of the opposite side).
     """
 
     _dims = 2
@@ -176,25 +185,27 @@ class Conv2d(_Straight):
 
 
 class Conv3d(_Straight):
-    """Convolve volumes with a kernel per output channel, and add a bias.
+    """Slide a learned kernel through volumes, and return its weighted sum at each position, plus a bias.
 
-    The input is (batch, in_channels, depth, height, width), or one volume without the batch. The weight is
-    (out_channels, in_channels / groups, and the kernel's three sizes).
-    Each of the sizes below is a triple (depth, height, width), or one number for all. PyTorch: torch.nn.Conv3d.
+    There is one kernel for each output channel. The input has the shape (batch, in_channels, depth, height, width), or
+    is one volume without the batch. The weight has the shape (out_channels, in_channels / groups, kernel depth, kernel
+    height, kernel width). Each size below is a triple (depth, height, width), or one number for all three. PyTorch:
+    torch.nn.Conv3d.
 
     Args:
         in_channels: The number of input channels.
         out_channels: The number of output channels.
         kernel_size: The size of the kernels.
-        stride: The distance between two places of a kernel.
-        padding: How many elements to add on both sides of each dimension, or "same" to keep the size, or "valid" for
-            none.
-        dilation: The distance between two elements that a kernel covers.
-        groups: Divide the channels into this many groups; an output channel reads only the input channels of its
-            group.
-        bias: Add a learned number per output channel.
-        padding_mode: What to add: "zeros", "reflect" (a mirror image), "replicate" (the outermost element) or
-            "circular" (the elements of the opposite side).
+        stride: How many elements the kernel moves between two outputs.
+        padding: How many elements to add on both sides of each dimension. "same" adds as many as keep the size, and
+            "valid" adds none.
+        dilation: The distance between two neighboring elements that the kernel reads: 1 reads all elements, 2 every
+            other one.
+        groups: The number of groups into which the channels are divided. An output channel reads only the input
+            channels of its group.
+        bias: If True, a learned number is added to each output channel.
+        padding_mode: What the padding contains: "zeros", "reflect" (a mirror image), "replicate" (copies of the
+            outermost element) or "circular" (the elements of the opposite side).
     """
 
     _dims = 3
@@ -261,24 +272,24 @@ class _ConvTransposeNd(_ConvNd):
 class ConvTranspose1d(_ConvTransposeNd):
     """Add a scaled copy of the kernel to the output for each input element; overlapping copies are summed.
 
-    This operation computes a Conv1d's gradient with respect to its input. The output's length is `(length - 1) * stride
-    - 2 * padding + dilation * (kernel_size - 1) + output_padding + 1`. The input is (batch, in_channels, length), or
-    one sequence without the batch. The weight is (in_channels, out_channels / groups, kernel_size). PyTorch:
-    torch.nn.ConvTranspose1d.
+    This operation computes a Conv1d's gradient with respect to its input. The input has the shape
+    (batch, in_channels, length), or is one sequence without the batch. The output's length is
+    `(length - 1) * stride - 2 * padding + dilation * (kernel_size - 1) + output_padding + 1`. The weight has the shape
+    (in_channels, out_channels / groups, kernel_size). PyTorch: torch.nn.ConvTranspose1d.
 
     Args:
         in_channels: The number of input channels.
         out_channels: The number of output channels.
         kernel_size: The length of the kernels.
-        stride: The distance between the copies of two neighboring elements.
+        stride: The distance in the output between the copies for two neighboring input elements.
         padding: How many elements to cut off on both sides of the output.
-        output_padding: How many elements to add at the end of the output: with a stride, several lengths are
-            possible.
-        groups: Divide the channels into this many groups; an output channel reads only the input channels of its
-            group.
-        bias: Add a learned number per output channel.
-        dilation: The distance between two elements of a kernel in the output.
-        padding_mode: Only "zeros".
+        output_padding: How many elements to add at the end of the output. It chooses among the possible lengths: with a
+            stride, a Conv1d gives inputs of several lengths the same output length.
+        groups: The number of groups into which the channels are divided. An output channel reads only the input
+            channels of its group.
+        bias: If True, a learned number is added to each output channel.
+        dilation: The distance in the output between two neighboring elements of the kernel.
+        padding_mode: Must be "zeros".
     """
 
     _dims = 1
@@ -287,24 +298,23 @@ class ConvTranspose1d(_ConvTransposeNd):
 class ConvTranspose2d(_ConvTransposeNd):
     """Add a scaled copy of the kernel to the output for each input element; overlapping copies are summed.
 
-    The input is (batch, in_channels, height, width), or one image without the batch. The weight is (in_channels,
-    out_channels / groups, kernel height, kernel width).
-    Each of the sizes below is a pair (height, width), or one number for all. PyTorch:
-    torch.nn.ConvTranspose2d.
+    The input has the shape (batch, in_channels, height, width), or is one image without the batch. The weight has the
+    shape (in_channels, out_channels / groups, kernel height, kernel width). Each size below is a pair (height, width),
+    or one number for both. PyTorch: torch.nn.ConvTranspose2d.
 
     Args:
         in_channels: The number of input channels.
         out_channels: The number of output channels.
         kernel_size: The size of the kernels.
-        stride: The distance between the copies of two neighboring elements.
+        stride: The distance in the output between the copies for two neighboring input elements.
         padding: How many elements to cut off on both sides of each dimension of the output.
-        output_padding: How many elements to add at the end of each dimension of the output: with a stride, several
-            sizes are possible.
-        groups: Divide the channels into this many groups; an output channel reads only the input channels of its
-            group.
-        bias: Add a learned number per output channel.
-        dilation: The distance between two elements of a kernel in the output.
-        padding_mode: Only "zeros".
+        output_padding: How many elements to add at the end of each dimension of the output. It chooses among the
+            possible sizes: with a stride, a convolution gives inputs of several sizes the same output size.
+        groups: The number of groups into which the channels are divided. An output channel reads only the input
+            channels of its group.
+        bias: If True, a learned number is added to each output channel.
+        dilation: The distance in the output between two neighboring elements of the kernel.
+        padding_mode: Must be "zeros".
     """
 
     _dims = 2
@@ -313,24 +323,23 @@ class ConvTranspose2d(_ConvTransposeNd):
 class ConvTranspose3d(_ConvTransposeNd):
     """Add a scaled copy of the kernel to the output for each input element; overlapping copies are summed.
 
-    The input is (batch, in_channels, depth, height, width), or one volume without the batch. The weight is
-    (in_channels, out_channels / groups, and the kernel's three sizes).
-    Each of the sizes below is a triple (depth, height, width), or one number for all. PyTorch:
-    torch.nn.ConvTranspose3d.
+    The input has the shape (batch, in_channels, depth, height, width), or is one volume without the batch. The weight
+    has the shape (in_channels, out_channels / groups, kernel depth, kernel height, kernel width). Each size below is a
+    triple (depth, height, width), or one number for all three. PyTorch: torch.nn.ConvTranspose3d.
 
     Args:
         in_channels: The number of input channels.
         out_channels: The number of output channels.
         kernel_size: The size of the kernels.
-        stride: The distance between the copies of two neighboring elements.
+        stride: The distance in the output between the copies for two neighboring input elements.
         padding: How many elements to cut off on both sides of each dimension of the output.
-        output_padding: How many elements to add at the end of each dimension of the output: with a stride, several
-            sizes are possible.
-        groups: Divide the channels into this many groups; an output channel reads only the input channels of its
-            group.
-        bias: Add a learned number per output channel.
-        dilation: The distance between two elements of a kernel in the output.
-        padding_mode: Only "zeros".
+        output_padding: How many elements to add at the end of each dimension of the output. It chooses among the
+            possible sizes: with a stride, a convolution gives inputs of several sizes the same output size.
+        groups: The number of groups into which the channels are divided. An output channel reads only the input
+            channels of its group.
+        bias: If True, a learned number is added to each output channel.
+        dilation: The distance in the output between two neighboring elements of the kernel.
+        padding_mode: Must be "zeros".
     """
 
     _dims = 3

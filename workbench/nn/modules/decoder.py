@@ -22,21 +22,22 @@ FEATURES = "the feature number of src and tgt must be equal to d_model"
 
 
 class TransformerDecoderLayer(AttentionLayer):
-    """Apply self-attention, then attention to the encoder's `memory`, then two linear layers with an activation.
+    """Let each element attend to its sequence and to the encoder's output, then apply two linear layers.
 
-    Each of the three parts is added to its input and the sum is normalized: `x = norm(x + part(x))`. With `norm_first`
-    it is `x = x + part(norm(x))`. PyTorch: torch.nn.TransformerDecoderLayer; see Vaswani et al. (2017).
+    The result of each of the three parts is added to its input, and the sum is normalized: `x = norm(x + part(x))`.
+    With `norm_first` it is `x = x + part(norm(x))`. PyTorch: torch.nn.TransformerDecoderLayer; see Vaswani et al.
+    (2017).
 
     Args:
-        d_model: The number of features of each element.
-        nhead: The number of attention heads; it divides `d_model`.
-        dim_feedforward: The number of features between the two linear layers.
-        dropout: The probability that a feature is set to zero in training mode.
+        d_model: The number of features of each sequence element.
+        nhead: The number of attention heads. `d_model` must be divisible by it.
+        dim_feedforward: The number of features that the first linear layer computes for the second one.
+        dropout: The probability with which each feature is set to zero in training mode.
         activation: The function between the linear layers, or its name: "relu" or "gelu".
-        layer_norm_eps: Added to the variance in the normalizations.
-        batch_first: Sequences are (batch, length, d_model), otherwise (length, batch, d_model).
-        norm_first: Normalize the input of each part instead of the sum.
-        bias: Give the linear layers and the normalizations biases.
+        layer_norm_eps: A small number added to the variance in the normalizations, so that they never divide by zero.
+        batch_first: If True, sequences have the shape (batch, length, d_model), otherwise (length, batch, d_model).
+        norm_first: If True, the input of each part is normalized instead of the sum.
+        bias: If True, the linear layers and the normalizations have biases.
     """
 
     attends_to_memory = True
@@ -52,18 +53,20 @@ class TransformerDecoderLayer(AttentionLayer):
         tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """Return the sequence after the three parts, in its shape.
+        """Return the sequence after the three parts; its shape stays the same.
 
         Args:
             tgt: The sequence to decode.
             memory: The encoder's output; it may have another length.
-            tgt_mask: A mask of pairs, (tgt length, tgt length): True (or -inf) where the first must not attend to
-                the second.
-            memory_mask: The same for pairs of `tgt` and `memory`.
-            tgt_key_padding_mask: (batch, tgt length): True for elements of `tgt` that are only padding.
-            memory_key_padding_mask: (batch, memory length): True for elements of `memory` that are only padding.
-            tgt_is_causal: A hint that `tgt_mask` excludes all later elements.
-            memory_is_causal: A hint that `memory_mask` excludes all later elements.
+            tgt_mask: A mask of shape (tgt length, tgt length): entry [i, j] is True, or -inf, if element i must not
+                attend to element j.
+            memory_mask: A mask of shape (tgt length, memory length): entry [i, j] is True, or -inf, if element i of
+                `tgt` must not attend to element j of `memory`.
+            tgt_key_padding_mask: A mask of shape (batch, tgt length): True for elements of `tgt` that are only padding.
+            memory_key_padding_mask: A mask of shape (batch, memory length): True for elements of `memory` that are only
+                padding.
+            tgt_is_causal: A hint that `tgt_mask` hides all later elements from each element.
+            memory_is_causal: A hint that `memory_mask` hides all later elements of `memory` from each element.
         """
         own, other = (tgt_mask, tgt_key_padding_mask, tgt_is_causal), (memory_mask, memory_key_padding_mask)
         if self.norm_first:
@@ -80,7 +83,7 @@ class TransformerDecoderLayer(AttentionLayer):
 
 
 class TransformerDecoder(Module):
-    """Apply `num_layers` copies of a layer in turn, all with the same memory, then `norm`, if given.
+    """Apply `num_layers` copies of a decoder layer, one after the other, and then the module `norm`, if given.
 
     PyTorch: torch.nn.TransformerDecoder.
     """
@@ -122,19 +125,19 @@ class Transformer(Module):
     torch.nn.Transformer.
 
     Args:
-        d_model: The number of features of each element.
-        nhead: The number of attention heads; it divides `d_model`.
+        d_model: The number of features of each sequence element.
+        nhead: The number of attention heads. `d_model` must be divisible by it.
         num_encoder_layers: The number of encoder layers.
         num_decoder_layers: The number of decoder layers.
-        dim_feedforward: The number of features between the two linear layers of each layer.
-        dropout: The probability that a feature is set to zero in training mode.
+        dim_feedforward: In each layer, the number of features that the first linear layer computes for the second one.
+        dropout: The probability with which each feature is set to zero in training mode.
         activation: The function between these linear layers, or its name: "relu" or "gelu".
-        custom_encoder: A module to use instead of the encoder that is built here.
-        custom_decoder: A module to use instead of the decoder that is built here.
-        layer_norm_eps: Added to the variance in the normalizations.
-        batch_first: Sequences are (batch, length, d_model) instead of (length, batch, d_model).
-        norm_first: Normalize the input of each part of a layer instead of its output.
-        bias: Give the linear layers and the normalizations biases.
+        custom_encoder: A module to use instead of a TransformerEncoder.
+        custom_decoder: A module to use instead of a TransformerDecoder.
+        layer_norm_eps: A small number added to the variance in the normalizations, so that they never divide by zero.
+        batch_first: If True, sequences have the shape (batch, length, d_model), otherwise (length, batch, d_model).
+        norm_first: If True, each part of a layer normalizes its input instead of its output.
+        bias: If True, the linear layers and the normalizations have biases.
     """
 
     def __init__(

@@ -12,9 +12,10 @@ from .module import Module
 class Unfold(Module):
     """Copy each window of an image into a column.
 
-    The input (batch, channels, height, width) becomes (batch, window size, windows). The window size is `channels *
-    kernel height * kernel width`. A convolution is one matrix product with these columns. Each argument is a number or
-    a pair (height, width), as for Conv2d. PyTorch: torch.nn.Unfold.
+    The input has the shape (batch, channels, height, width), and the output has the shape
+    (batch, window size, windows). The window size is `channels * kernel height * kernel width`. A convolution is the
+    matrix product of the flattened kernels with these columns. Each argument is a number or a pair (height, width), as
+    for Conv2d. PyTorch: torch.nn.Unfold.
     """
 
     def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> None:

@@ -29,9 +29,10 @@ class Identity(Module):
 
 
 class Linear(Module):
-    """Compute `input @ weight.T + bias`, with a weight of shape (out_features, in_features).
+    """Compute weighted sums of the input features, with learned weights: `input @ weight.T + bias`.
 
-    The input is (…, in_features), the output (…, out_features). PyTorch: torch.nn.Linear.
+    The shapes are (…, in_features) for the input, (…, out_features) for the output, and (out_features, in_features) for
+    the weight. PyTorch: torch.nn.Linear.
 
     Example:
         >>> layer = nn.Linear(3, 2)
@@ -41,7 +42,7 @@ class Linear(Module):
     Args:
         in_features: The size of the input's last dimension.
         out_features: The size of the output's last dimension.
-        bias: Add a learned number per output feature.
+        bias: If True, a learned number is added to each output feature.
     """
 
     def __init__(
@@ -126,15 +127,17 @@ class _MaxPoolNd(Module):
 class MaxPool1d(_MaxPoolNd):
     """Compute the maximum of each window of a sequence, in each channel.
 
-    The input is (batch, channels, length), or one sequence without the batch. PyTorch: torch.nn.MaxPool1d.
+    The input has the shape (batch, channels, length), or is one sequence without the batch. PyTorch:
+    torch.nn.MaxPool1d.
 
     Args:
         kernel_size: The length of a window.
-        stride: The distance between two windows; None for `kernel_size`.
-        padding: How many elements of minus infinity to add on both sides.
-        dilation: The distance between two elements of a window.
-        return_indices: Also return where in the input each maximum is.
-        ceil_mode: Also use a last window that only partly covers the input.
+        stride: How many elements the window moves each time. None means `kernel_size`, so that windows don't overlap.
+        padding: How many elements to add on both sides, with the value minus infinity.
+        dilation: The distance between two neighboring elements of a window: 1 reads all elements, 2 every other one.
+        return_indices: If True, the result is a pair: the maxima and their positions in the input.
+        ceil_mode: If True, the last window may extend beyond the end of the input. Otherwise, such a window is left
+            out.
     """
 
     def forward(self, input: Tensor) -> Any:
@@ -146,16 +149,17 @@ class MaxPool1d(_MaxPoolNd):
 class MaxPool2d(_MaxPoolNd):
     """Compute the maximum of each window of an image, in each channel.
 
-    The input is (batch, channels, height, width), or one image without the batch. Each of the sizes below is a pair
-    (height, width), or one number for both. PyTorch: torch.nn.MaxPool2d.
+    The input has the shape (batch, channels, height, width), or is one image without the batch. Each size below is a
+    pair (height, width), or one number for both. PyTorch: torch.nn.MaxPool2d.
 
     Args:
         kernel_size: The size of a window.
-        stride: The distance between two windows; None for `kernel_size`.
-        padding: How many elements of minus infinity to add on both sides of each dimension.
-        dilation: The distance between two elements of a window.
-        return_indices: Also return where in the input each maximum is.
-        ceil_mode: Also use a last window that only partly covers the input.
+        stride: How many elements the window moves each time. None means `kernel_size`, so that windows don't overlap.
+        padding: How many elements to add on both sides of each dimension, with the value minus infinity.
+        dilation: The distance between two neighboring elements of a window: 1 reads all elements, 2 every other one.
+        return_indices: If True, the result is a pair: the maxima and their positions in the input.
+        ceil_mode: If True, the last window may extend beyond the end of the input. Otherwise, such a window is left
+            out.
     """
 
     def forward(self, input: Tensor) -> Any:
@@ -189,16 +193,17 @@ class _AvgPoolNd(Module):
 class AvgPool2d(_AvgPoolNd):
     """Compute the mean of each window of an image, in each channel.
 
-    The input is (batch, channels, height, width), or one image without the batch. Each of the sizes below is
-    a pair (height, width), or one number for all. PyTorch: torch.nn.AvgPool2d.
+    The input has the shape (batch, channels, height, width), or is one image without the batch. Each size below is a
+    pair (height, width), or one number for all. PyTorch: torch.nn.AvgPool2d.
 
     Args:
         kernel_size: The size of a window.
-        stride: The distance between two windows; None for `kernel_size`.
+        stride: How many elements the window moves each time. None means `kernel_size`, so that windows don't overlap.
         padding: How many zeros to add on both sides of each dimension.
-        ceil_mode: Also use a last window that only partly covers the input.
-        count_include_pad: Count the added zeros as elements of a window.
-        divisor_override: Divide each sum by this number instead of the number of elements.
+        ceil_mode: If True, the last window may extend beyond the end of the input. Otherwise, such a window is left
+            out.
+        count_include_pad: If True, the zeros of the padding count as elements when a mean is computed.
+        divisor_override: The number to divide each sum by, instead of the number of elements.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -208,10 +213,10 @@ class AvgPool2d(_AvgPoolNd):
 
 
 class Embedding(Module):
-    """Look up a row of the weight for each index.
+    """Return a learned vector for each integer, such as the number of a word: row i of the weight for the index i.
 
-    The input has integers of any shape. The output has the same shape, followed by `embedding_dim`. PyTorch:
-    torch.nn.Embedding.
+    The input is a tensor of integers, of any shape. The output's shape is the input's shape followed by
+    `embedding_dim`. PyTorch: torch.nn.Embedding.
 
     Example:
         >>> words = nn.Embedding(num_embeddings=1000, embedding_dim=8)
@@ -219,14 +224,15 @@ class Embedding(Module):
         torch.Size([2, 3, 8])
 
     Args:
-        num_embeddings: The number of rows; indices are less than this.
+        num_embeddings: The number of rows; valid indices are 0 to `num_embeddings - 1`.
         embedding_dim: The length of a row.
         padding_idx: The index of a row that starts as zeros and gets no gradient.
-        max_norm: Scale down rows with a larger norm, in place, when they are read.
-        norm_type: Which norm `max_norm` limits: 2 for the root of the sum of squares, 1 for the sum of absolute
-            values.
-        scale_grad_by_freq: Divide the gradient of a row by how often the batch reads the row.
-        sparse: No effect here; PyTorch stores the gradient as a sparse tensor.
+        max_norm: The largest norm of a row. A row with a larger norm is scaled down to it, in place, when it is read.
+            None means no limit.
+        norm_type: The norm that `max_norm` limits: 2 for the square root of the sum of squares, 1 for the sum of
+            absolute values.
+        scale_grad_by_freq: If True, the gradient of each row is divided by how often the batch reads the row.
+        sparse: No effect here. In PyTorch, True makes the gradient a sparse tensor.
     """
 
     def __init__(
@@ -296,7 +302,7 @@ class Dropout(Module):
 
     Args:
         p: The probability that an element becomes zero.
-        inplace: Write the result into the input.
+        inplace: If True, the result overwrites the input.
     """
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
@@ -317,7 +323,8 @@ class Dropout(Module):
 class Dropout1d(Dropout):
     """In training mode, set channels of sequences to zero with probability `p`; divide the other channels by 1 - p.
 
-    The input is (batch, channels, length), or (channels, length). In eval mode, the layer returns the input unchanged.
+    The input has the shape (batch, channels, length), or (channels, length). In eval mode, the layer returns the input
+    unchanged.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -328,7 +335,7 @@ class Dropout1d(Dropout):
 class Dropout2d(Dropout):
     """In training mode, set channels of images to zero with probability `p`; divide the other channels by 1 - p.
 
-    The input is (batch, channels, height, width). In eval mode, the layer returns the input unchanged.
+    The input has the shape (batch, channels, height, width). In eval mode, the layer returns the input unchanged.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -339,7 +346,8 @@ class Dropout2d(Dropout):
 class Dropout3d(Dropout):
     """In training mode, set channels of volumes to zero with probability `p`; divide the other channels by 1 - p.
 
-    The input is (batch, channels, depth, height, width). In eval mode, the layer returns the input unchanged.
+    The input has the shape (batch, channels, depth, height, width). In eval mode, the layer returns the input
+    unchanged.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -371,7 +379,7 @@ class ReLU(Module):
     """Compute `max(0, x)` of each element x. PyTorch: torch.nn.ReLU.
 
     Args:
-        inplace: Write the result into the input. Other activations with this option do the same.
+        inplace: If True, the result overwrites the input. This option is the same for all activations.
     """
 
     def __init__(self, inplace: bool = False) -> None:
@@ -479,7 +487,7 @@ class Softplus(Module):
 
 
 class GELU(Module):
-    """Multiply each element x by the probability that a standard normal number is below x.
+    """Compute a smooth ReLU: x times the probability that a standard normal random number is below x.
 
     With `approximate="tanh"`, compute `0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))` instead. PyTorch:
     torch.nn.GELU; see Hendrycks and Gimpel (2016).
@@ -551,7 +559,8 @@ class MSELoss(_Loss):
 
     Args:
         size_average, reduce: Deprecated; use `reduction`.
-        reduction: "mean", "sum", or "none" for a loss per element.
+        reduction: "mean" returns the mean of all losses, "sum" returns their sum, and "none" returns one loss per
+            element.
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -560,16 +569,18 @@ class MSELoss(_Loss):
 
 
 class NLLLoss(_WeightedLoss):
-    """Compute the negative log-likelihood: minus the log-probability of the right class, averaged over the batch.
+    """Compute the negative log-probability of the correct class, averaged over the batch, from log-probabilities.
 
-    The input has log-probabilities, such as those of LogSoftmax: (batch, classes) or (batch, classes, …). The target
-    has the right classes as int64: (batch) or (batch, …). PyTorch: torch.nn.NLLLoss.
+    The input contains log-probabilities, such as those of LogSoftmax, and has the shape (batch, classes) or
+    (batch, classes, …). The target contains the index of the correct class (int64) and has the shape (batch,) or
+    (batch, …). PyTorch: torch.nn.NLLLoss.
 
     Args:
-        weight: A factor per class; the mean is then a weighted mean.
+        weight: A factor for the loss of each class. With "mean", the mean is weighted by these factors.
         size_average, reduce: Deprecated; use `reduction`.
-        ignore_index: Targets with this class don't count.
-        reduction: "mean", "sum", or "none" for a loss per sample.
+        ignore_index: Samples with this target are left out of the loss and of the mean.
+        reduction: "mean" returns the mean of all losses, "sum" returns their sum, and "none" returns one loss per
+            sample.
     """
 
     def __init__(
@@ -589,11 +600,12 @@ class NLLLoss(_WeightedLoss):
 
 
 class CrossEntropyLoss(_WeightedLoss):
-    """Compute minus the log-probability of the right class, averaged over the batch. The input has logits.
+    """Compute the negative log-probability of the correct class, averaged over the batch, from logits.
 
-    The model must not end with a softmax, because this loss applies `log_softmax` to the input. The input is
-    (batch, classes) or (batch, classes, …). The target is (batch) or (batch, …) and has the class indices (int64);
-    or it has probabilities, in the input's shape. PyTorch: torch.nn.CrossEntropyLoss.
+    The loss applies `log_softmax` to the input, so the model must not end with a softmax. The input has the shape
+    (batch, classes) or (batch, classes, …). The target has the shape (batch,) or (batch, …) and contains the index of
+    the correct class (int64). It may instead contain a probability for each class, in the input's shape. PyTorch:
+    torch.nn.CrossEntropyLoss.
 
     Example:
         >>> logits = torch.tensor([[2.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
@@ -601,11 +613,12 @@ class CrossEntropyLoss(_WeightedLoss):
         tensor([0.2395, 1.0986])
 
     Args:
-        weight: A factor per class. The mean over the batch is then a weighted mean.
+        weight: A factor for the loss of each class. With "mean", the mean is weighted by these factors.
         size_average, reduce: Deprecated; use `reduction`.
-        ignore_index: Samples whose target is this class don't count, not even in the mean.
-        reduction: "mean", "sum", or "none" for a loss per sample.
-        label_smoothing: The share of the target that is spread evenly over all classes, from 0 to 1.
+        ignore_index: Samples with this target are left out of the loss and of the mean.
+        reduction: "mean" returns the mean of all losses, "sum" returns their sum, and "none" returns one loss per
+            sample.
+        label_smoothing: The share of the target probability, from 0 to 1, that is spread evenly over all classes.
     """
 
     def __init__(
@@ -631,7 +644,8 @@ class L1Loss(_Loss):
 
     Args:
         size_average, reduce: Deprecated; use `reduction`.
-        reduction: "mean", "sum", or "none" for a loss per element.
+        reduction: "mean" returns the mean of all losses, "sum" returns their sum, and "none" returns one loss per
+            element.
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -640,15 +654,17 @@ class L1Loss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """Compute the Kullback-Leibler divergence of `target` from `input`: `target * (log(target) - input)`, reduced.
+    """Measure how far the distribution `input` is from the distribution `target` (the Kullback-Leibler divergence).
 
-    The input has log-probabilities, the target probabilities, in the same shape. PyTorch: torch.nn.KLDivLoss.
+    The input contains log-probabilities. The target contains probabilities and has the same shape. The loss of each
+    element is `target * (log(target) - input)`. PyTorch: torch.nn.KLDivLoss.
 
     Args:
         size_average, reduce: Deprecated; use `reduction`.
-        reduction: "batchmean" for the sum divided by the batch size, which is the mathematical definition; "mean"
-            divides by the number of elements. Or "sum", or "none" for a value per element.
-        log_target: The target has log-probabilities too: `exp(target) * (target - input)`.
+        reduction: "batchmean" divides the sum of the losses by the batch size, which is the mathematical definition.
+            "mean" divides it by the number of elements. "sum" returns the sum, and "none" returns one loss per element.
+        log_target: Set this if the target contains log-probabilities, too. The loss is then
+            `exp(target) * (target - input)`.
     """
 
     def __init__(
@@ -667,15 +683,16 @@ class KLDivLoss(_Loss):
 
 
 class SmoothL1Loss(_Loss):
-    """Compute a squared error for small differences, and an absolute error for differences of `beta` and more.
+    """Compute the squared error of small differences and the absolute error of differences of at least `beta`.
 
     With `d = abs(input - target)`, the loss is `d**2 / (2 * beta)` where `d < beta`, otherwise `d - beta / 2`. It
     equals HuberLoss divided by `beta`. PyTorch: torch.nn.SmoothL1Loss.
 
     Args:
         size_average, reduce: Deprecated; use `reduction`.
-        reduction: "mean", "sum", or "none" for a loss per element.
-        beta: Where the loss becomes linear; 0 for L1Loss.
+        reduction: "mean" returns the mean of all losses, "sum" returns their sum, and "none" returns one loss per
+            element.
+        beta: The difference at which the loss becomes linear. With 0, the loss is L1Loss.
     """
 
     def __init__(
@@ -694,14 +711,15 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """Compute a squared error for differences below `delta`, and a linear error beyond it.
+    """Compute the squared error of differences below `delta`, and an error that grows linearly for larger ones.
 
     With `d = abs(input - target)`, the loss is `d**2 / 2` where `d < delta`, otherwise `delta * (d - delta / 2)`; the
     slope has no jump at `delta`. PyTorch: torch.nn.HuberLoss.
 
     Args:
-        reduction: "mean", "sum", or "none" for a loss per element.
-        delta: Where the loss becomes linear.
+        reduction: "mean" returns the mean of all losses, "sum" returns their sum, and "none" returns one loss per
+            element.
+        delta: The difference at which the loss becomes linear.
     """
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
@@ -714,15 +732,17 @@ class HuberLoss(_Loss):
 
 
 class BCELoss(_WeightedLoss):
-    """Compute the binary cross-entropy: minus the log-probability of targets of 0 and 1, from probabilities.
+    """Compute the negative log-probability of targets that are 0 or 1, from probabilities of a 1.
 
-    The loss is `-(target * log(input) + (1 - target) * log(1 - input))`; each logarithm is at least -100.
-    BCEWithLogitsLoss is more stable. PyTorch: torch.nn.BCELoss.
+    The loss, the binary cross-entropy, is `-(target * log(input) + (1 - target) * log(1 - input))`. A logarithm below
+    -100 counts as -100. If your model computes logits, use BCEWithLogitsLoss, which is more stable. PyTorch:
+    torch.nn.BCELoss.
 
     Args:
-        weight: A factor per element, in a shape that broadcasts to the input's.
+        weight: A factor for each loss, in a shape that broadcasts to the input's shape.
         size_average, reduce: Deprecated; use `reduction`.
-        reduction: "mean", "sum", or "none" for a loss per element.
+        reduction: "mean" returns the mean of all losses, "sum" returns their sum, and "none" returns one loss per
+            element.
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -731,15 +751,18 @@ class BCELoss(_WeightedLoss):
 
 
 class BCEWithLogitsLoss(_WeightedLoss):
-    """Compute the binary cross-entropy from logits: BCELoss of `sigmoid(input)`, in one stable operation.
+    """Compute the negative log-probability of targets that are 0 or 1, from logits.
 
-    The target has numbers between 0 and 1, in the input's shape. PyTorch: torch.nn.BCEWithLogitsLoss.
+    The result is that of BCELoss for `sigmoid(input)`, but is computed in one stable operation. The target contains
+    numbers from 0 to 1, and has the input's shape. PyTorch: torch.nn.BCEWithLogitsLoss.
 
     Args:
-        weight: A factor per element, in a shape that broadcasts to the input's.
+        weight: A factor for each loss, in a shape that broadcasts to the input's shape.
         size_average, reduce: Deprecated; use `reduction`.
-        reduction: "mean", "sum", or "none" for a loss per element.
-        pos_weight: A factor for the targets of 1, for example 3 if ones are three times as rare as zeros.
+        reduction: "mean" returns the mean of all losses, "sum" returns their sum, and "none" returns one loss per
+            element.
+        pos_weight: A factor for the loss of targets that are 1. Use 3, for example, if ones are three times as rare as
+            zeros.
     """
 
     def __init__(

@@ -20,15 +20,15 @@ class _MarginLoss(_Loss):
 
 
 class MarginRankingLoss(_MarginLoss):
-    """Compute a loss for pairs in the wrong order: `max(0, -target * (input1 - input2) + margin)`.
+    """Compute a loss for pairs of scores in the wrong order: `max(0, -target * (input1 - input2) + margin)`.
 
     A target of 1 means that `input1` should be larger than `input2`; a target of -1 means the opposite. PyTorch:
     torch.nn.MarginRankingLoss.
 
     Args:
-        margin: By how much the input that should be larger must exceed the other input.
+        margin: How much larger than the other input the input that should be larger must be for a loss of zero.
         size_average, reduce: Deprecated; use `reduction`.
-        reduction: "mean", "sum", or "none" for a loss per pair.
+        reduction: "mean" returns the mean of all losses, "sum" returns their sum, and "none" returns one loss per pair.
     """
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
@@ -37,16 +37,16 @@ class MarginRankingLoss(_MarginLoss):
 
 
 class CosineEmbeddingLoss(_MarginLoss):
-    """Compute a loss from the cosine of the angle between two vectors.
+    """Compute a loss that pulls similar vectors to the same direction, and pushes dissimilar ones apart.
 
-    For a target of 1 (similar vectors), the loss is `1 - cos`. For a target of -1, it is `max(0, cos - margin)`.
-    The inputs are (batch, features) and the target is (batch), or all are without the batch. PyTorch:
-    torch.nn.CosineEmbeddingLoss.
+    With `cos`, the cosine of the angle between two vectors, the loss is `1 - cos` for a target of 1 (similar), and
+    `max(0, cos - margin)` for a target of -1. The inputs have the shape (batch, features) and the target has the shape
+    (batch,), or all are without the batch dimension. PyTorch: torch.nn.CosineEmbeddingLoss.
 
     Args:
-        margin: The cosine up to which vectors with a target of -1 cost nothing.
+        margin: The largest cosine for which the loss of two dissimilar vectors is zero.
         size_average, reduce: Deprecated; use `reduction`.
-        reduction: "mean", "sum", or "none" for a loss per pair.
+        reduction: "mean" returns the mean of all losses, "sum" returns their sum, and "none" returns one loss per pair.
     """
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
@@ -57,14 +57,14 @@ class CosineEmbeddingLoss(_MarginLoss):
 class HingeEmbeddingLoss(_MarginLoss):
     """Compute a loss from the distances of pairs: similar pairs should be close, other pairs at least `margin` apart.
 
-    The input has the distances. For a target of 1 (similar), the loss is `input`. For a target of -1, it is `max(0,
-    margin
-    - input)`. PyTorch: torch.nn.HingeEmbeddingLoss.
+    The input contains the distances. For a target of 1 (similar), the loss is `input`. For a target of -1, the loss is
+    `max(0, margin - input)`. PyTorch: torch.nn.HingeEmbeddingLoss.
 
     Args:
-        margin: The distance from which on pairs with a target of -1 cost nothing.
+        margin: The smallest distance for which the loss of a pair with target -1 is zero.
         size_average, reduce: Deprecated; use `reduction`.
-        reduction: "mean", "sum", or "none" for a loss per element.
+        reduction: "mean" returns the mean of all losses, "sum" returns their sum, and "none" returns one loss per
+            element.
     """
 
     def __init__(
@@ -78,17 +78,20 @@ class HingeEmbeddingLoss(_MarginLoss):
 
 
 class TripletMarginLoss(_Loss):
-    """Compute `max(distance(anchor, positive) - distance(anchor, negative) + margin, 0)`, averaged over the triplets.
+    """Compute a loss that is zero if each anchor is closer to its positive than to its negative, by `margin`.
 
-    The inputs are (batch, features), or vectors. PyTorch: torch.nn.TripletMarginLoss.
+    The loss of a triplet is `max(distance(anchor, positive) - distance(anchor, negative) + margin, 0)`. The inputs have
+    the shape (batch, features), or are single vectors. PyTorch: torch.nn.TripletMarginLoss.
 
     Args:
-        margin: By how much the negatives should be farther away than the positives.
-        p: The p of the norm that measures distances.
-        eps: Added to differences before the norm.
-        swap: Use the distance between positive and negative instead of anchor and negative, if it is smaller.
+        margin: How much farther away than the positive the negative must be for a loss of zero.
+        p: Which p-norm measures distances: 2 is the Euclidean distance, 1 the Manhattan distance.
+        eps: A small number added to each difference before the norm, so that no distance is exactly zero.
+        swap: If True, the distance from the negative is measured from the anchor or the positive, whichever is closer
+            to the negative.
         size_average, reduce: Deprecated; use `reduction`.
-        reduction: "mean", "sum", or "none" for a loss per triplet.
+        reduction: "mean" returns the mean of all losses, "sum" returns their sum, and "none" returns one loss per
+            triplet.
     """
 
     def __init__(
@@ -113,17 +116,20 @@ class TripletMarginLoss(_Loss):
 
 
 class PoissonNLLLoss(_Loss):
-    """Compute minus the log-probability of counts in a Poisson distribution, without its constant terms.
+    """Compute the negative log-probability of counts in a Poisson distribution, up to a constant.
 
-    The input is the logarithm of the mean: the loss is `exp(input) - target * input`. With `log_input=False` the input
-    is the mean itself: `input - target * log(input + eps)`. PyTorch: torch.nn.PoissonNLLLoss.
+    The input is the logarithm of the distribution's mean, and the loss is `exp(input) - target * input`. With
+    `log_input=False`, the input is the mean itself, and the loss is `input - target * log(input + eps)`. PyTorch:
+    torch.nn.PoissonNLLLoss.
 
     Args:
-        log_input: The input is the logarithm of the mean.
-        full: Add Stirling's approximation of `log(target!)`, which doesn't depend on the input.
+        log_input: If True, the input is the logarithm of the distribution's mean. Otherwise, it is the mean itself.
+        full: If True, the loss includes the constant `log(target!)`, in Stirling's approximation.
         size_average, reduce: Deprecated; use `reduction`.
-        eps: Added to the mean before its logarithm, with `log_input=False`.
-        reduction: "mean", "sum", or "none" for a loss per element.
+        eps: With `log_input=False`, a small number added to the mean before its logarithm is taken, so that the result
+            is finite.
+        reduction: "mean" returns the mean of all losses, "sum" returns their sum, and "none" returns one loss per
+            element.
     """
 
     def __init__(
@@ -145,15 +151,17 @@ class PoissonNLLLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
-    """Compute minus the log-density of the target in a normal distribution with mean `input` and variance `var`.
+    """Compute the negative log-density of the target in a normal distribution, from its mean and variance.
 
-    The loss is `(log(var) + (input - target)**2 / var) / 2`; a smaller variance than `eps` counts as `eps`.
-    PyTorch: torch.nn.GaussianNLLLoss.
+    The loss is `(log(var) + (input - target)**2 / var) / 2`, where `input` is the mean. PyTorch:
+    torch.nn.GaussianNLLLoss.
 
     Args:
-        full: Add the constant `log(2 * pi) / 2`.
-        eps: The smallest variance; a smaller one counts as `eps`, which the gradient doesn't take into account.
-        reduction: "mean", "sum", or "none" for a loss per element.
+        full: If True, the loss includes the constant `log(2 * pi) / 2`.
+        eps: The smallest variance. A smaller variance counts as `eps`, but its gradient is computed as if it weren't
+            replaced.
+        reduction: "mean" returns the mean of all losses, "sum" returns their sum, and "none" returns one loss per
+            element.
     """
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
@@ -166,11 +174,12 @@ class GaussianNLLLoss(_Loss):
 
 
 class SoftMarginLoss(_Loss):
-    """Compute `log(1 + exp(-target * input))`, for targets of 1 and -1.
+    """Compute the loss of a score for targets of 1 and -1: `log(1 + exp(-target * input))`.
 
     Args:
         size_average, reduce: Deprecated; use `reduction`.
-        reduction: "mean", "sum", or "none" for a loss per element.
+        reduction: "mean" returns the mean of all losses, "sum" returns their sum, and "none" returns one loss per
+            element.
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -179,14 +188,15 @@ class SoftMarginLoss(_Loss):
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """Compute the binary cross-entropy of several labels per sample, from logits: the mean over each sample's labels.
+    """Compute the mean binary cross-entropy for samples with several labels, each 0 or 1, from logits.
 
-    The input and the target (0 or 1 per label) are (batch, labels). PyTorch: torch.nn.MultiLabelSoftMarginLoss.
+    The input and the target have the shape (batch, labels). PyTorch: torch.nn.MultiLabelSoftMarginLoss.
 
     Args:
-        weight: A factor per label.
+        weight: A factor for the loss of each label.
         size_average, reduce: Deprecated; use `reduction`.
-        reduction: "mean", "sum", or "none" for a loss per sample.
+        reduction: "mean" returns the mean of all losses, "sum" returns their sum, and "none" returns one loss per
+            sample.
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:

@@ -146,12 +146,13 @@ class Module(Stateful):
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """Call `hook(module, args)` before every forward; a result that isn't None replaces the arguments.
+        """Call `hook(module, args)` before each call of `forward`; a result that isn't None replaces the arguments.
 
         Args:
             hook: The function to call.
-            prepend: Call it before the hooks that were registered earlier.
-            with_kwargs: Call `hook(module, args, kwargs)` instead; it returns a pair of both, or None.
+            prepend: If True, this hook runs before the hooks that were registered earlier.
+            with_kwargs: If True, the call is `hook(module, args, kwargs)`. The hook then returns a pair
+                `(args, kwargs)`, or None.
         """
         return _registered(self._forward_pre_hooks, _Hook(hook, with_kwargs), prepend)
 
@@ -163,29 +164,29 @@ class Module(Stateful):
         with_kwargs: bool = False,
         always_call: bool = False,
     ) -> RemovableHandle:
-        """Call `hook(module, args, output)` after every forward; a result that isn't None replaces the output.
+        """Call `hook(module, args, output)` after each call of `forward`; a result that isn't None replaces the output.
 
         Args:
             hook: The function to call.
-            prepend: Call it before the hooks that were registered earlier.
-            with_kwargs: Call `hook(module, args, kwargs, output)` instead.
-            always_call: Call it even if forward raised an error.
+            prepend: If True, this hook runs before the hooks that were registered earlier.
+            with_kwargs: If True, the call is `hook(module, args, kwargs, output)`.
+            always_call: If True, the hook runs even if `forward` raised an error.
         """
         return _registered(self._forward_hooks, _Hook(hook, with_kwargs, always_call), prepend)
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call `hook(module, grad_input, grad_output)` in backward, once the gradients of the inputs are known.
+        """Call `hook(module, grad_input, grad_output)` in each backward pass, once the inputs' gradients are known.
 
-        Both are tuples: the gradients of the module's inputs and of its outputs. A result that isn't None replaces
-        `grad_input`. With `prepend`, the hook runs before those that were registered earlier.
+        `grad_input` and `grad_output` are tuples: the gradients of the module's inputs and of its outputs. A result
+        that isn't None replaces `grad_input`. With `prepend`, the hook runs before those that were registered earlier.
         """
         return _registered(self._backward_hooks, hook, prepend)
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call `hook(module, grad_output)` in backward, when the gradients of the outputs arrive.
+        """Call `hook(module, grad_output)` in each backward pass, when the gradients of the outputs arrive.
 
-        A result that isn't None replaces `grad_output`. With `prepend`, the hook runs before those that were registered
-        earlier.
+        `grad_output` is a tuple: the gradients of the module's outputs. A result that isn't None replaces it. With
+        `prepend`, the hook runs before those that were registered earlier.
         """
         return _registered(self._backward_pre_hooks, hook, prepend)
 
@@ -245,11 +246,11 @@ class Module(Stateful):
         return self._apply(lambda t: t.double() if t.is_floating_point() else t)
 
     def cpu(self) -> Self:
-        """Return the module, which is on the CPU already."""
+        """Return the module unchanged: it is on the CPU already."""
         return self
 
     def cuda(self, device: Any = None) -> Self:
-        """Raise AssertionError if there is a parameter or a buffer, because there is no such device."""
+        """Raise AssertionError if the module has parameters or buffers, because there is no CUDA device."""
         return self._apply(lambda t: t.cuda())
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
@@ -354,7 +355,7 @@ class _Row(Module):
 
 
 class Sequential(_Row):
-    """Call modules in turn, each with the result of the module before it. PyTorch: torch.nn.Sequential.
+    """Call modules one after the other, each with the result of the module before it. PyTorch: torch.nn.Sequential.
 
     Example:
         >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
@@ -362,7 +363,7 @@ class Sequential(_Row):
         torch.Size([5, 1])
 
     Args:
-        args: The modules, or one OrderedDict of modules by name.
+        args: The modules in order, or one OrderedDict that maps names to modules.
     """
 
     def __init__(self, *args: Any) -> None:
@@ -394,7 +395,10 @@ class Sequential(_Row):
 
 
 class ModuleList(_Row):
-    """A list of modules that belong to the model. The model's `forward` calls the modules itself."""
+    """A list whose modules are registered with the model, so that `parameters()` finds their parameters.
+
+    The list has no `forward`: the model's own `forward` calls the modules.
+    """
 
     def __init__(self, modules: Iterable[Any] | None = None) -> None:
         super().__init__()

@@ -29,16 +29,17 @@ class Scaled(Module):
 
 
 class LayerNorm(Scaled):
-    """Normalize over the last dimensions to mean 0 and variance 1, then multiply by weight and add bias.
+    """Shift and scale each sample to mean 0 and variance 1 over its last dimensions, then apply weight and bias.
 
     The result is `(x - mean) / sqrt(var + eps) * weight + bias`, in the input's shape. The layer works the same in
     training mode and eval mode. PyTorch: torch.nn.LayerNorm; see Ba et al. (2016).
 
     Args:
-        normalized_shape: The sizes of the last dimensions to normalize over, or the size of the last one.
-        eps: Added to the variance, so that the root isn't zero.
-        elementwise_affine: Learn a weight per element of `normalized_shape`.
-        bias: Learn a bias per element too, if there is a weight.
+        normalized_shape: The sizes of the last dimensions, over which the mean and variance are computed; or one
+            number, for the last dimension only.
+        eps: A small number added to the variance, so that the layer never divides by zero.
+        elementwise_affine: If True, the layer learns a weight for each element of `normalized_shape`.
+        bias: If True and there is a weight, the layer also learns a bias for each element.
     """
 
     def __init__(
@@ -142,53 +143,60 @@ class _BatchNorm(_NormBase):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Normalize each channel over the batch to mean 0 and variance 1, then multiply by weight and add bias.
+    """Shift and scale each channel to mean 0 and variance 1 over the batch, then apply a weight and a bias.
 
-    The result is `(x - mean) / sqrt(var + eps) * weight + bias`, for inputs (batch, channels) or (batch, channels,
-    length). In training mode the mean and variance are those of the batch, and the running statistics are updated. In
-    eval mode the running statistics are used instead. PyTorch: torch.nn.BatchNorm1d; see Ioffe and Szegedy (2015).
+    The result is `(x - mean) / sqrt(var + eps) * weight + bias`. The input has the shape (batch, channels) or
+    (batch, channels, length). In training mode, the layer uses the mean and the variance of the batch, and updates its
+    running statistics with them. In eval mode, it uses the running statistics. PyTorch: torch.nn.BatchNorm1d; see Ioffe
+    and Szegedy (2015).
 
     Args:
         num_features: The number of channels.
-        eps: Added to the variance, so that the root isn't zero.
-        momentum: The weight of the newest batch in the running statistics: `running = (1 - momentum) * running +
-            momentum * batch`. None for the plain average over all batches.
-        affine: Learn a weight and a bias per channel.
-        track_running_stats: Keep running statistics; otherwise eval mode uses the batch's statistics too.
+        eps: A small number added to the variance, so that the layer never divides by zero.
+        momentum: How much the newest batch counts in the running statistics:
+            `running = (1 - momentum) * running + momentum * batch`. With None, they are the plain average over all
+            batches.
+        affine: If True, the layer learns a weight and a bias per channel.
+        track_running_stats: If True, the layer keeps running statistics for eval mode. Otherwise, eval mode uses the
+            statistics of the batch, too.
     """
 
     _dims, _words = (2, 3), "2D or 3D"
 
 
 class BatchNorm2d(_BatchNorm):
-    """Normalize each channel of (batch, channels, height, width) over batch, height and width.
+    """Shift and scale each channel of a batch of images to mean 0 and variance 1, then apply a weight and a bias.
 
     The result is `(x - mean) / sqrt(var + eps) * weight + bias`. Training mode uses the mean and variance of the batch
     and updates the running statistics; eval mode uses the running statistics. PyTorch: torch.nn.BatchNorm2d.
 
     Args:
         num_features: The number of channels.
-        eps: Added to the variance, so that the root isn't zero.
-        momentum: The weight of the newest batch in the running statistics. None for the plain average over all batches.
-        affine: Learn a weight and a bias per channel.
-        track_running_stats: Keep running statistics; otherwise eval mode uses the batch's statistics too.
+        eps: A small number added to the variance, so that the layer never divides by zero.
+        momentum: How much the newest batch counts in the running statistics. With None, they are the plain average over
+            all batches.
+        affine: If True, the layer learns a weight and a bias per channel.
+        track_running_stats: If True, the layer keeps running statistics for eval mode. Otherwise, eval mode uses the
+            statistics of the batch, too.
     """
 
     _dims, _words = (4,), "4D"
 
 
 class BatchNorm3d(_BatchNorm):
-    """Normalize each channel of (batch, channels, depth, height, width) over all other dimensions.
+    """Shift and scale each channel of a batch of volumes to mean 0 and variance 1, then apply a weight and a bias.
 
     The result is `(x - mean) / sqrt(var + eps) * weight + bias`. Training mode uses the mean and variance of the batch
     and updates the running statistics; eval mode uses the running statistics. PyTorch: torch.nn.BatchNorm3d.
 
     Args:
         num_features: The number of channels.
-        eps: Added to the variance, so that the root isn't zero.
-        momentum: The weight of the newest batch in the running statistics. None for the plain average over all batches.
-        affine: Learn a weight and a bias per channel.
-        track_running_stats: Keep running statistics; otherwise eval mode uses the batch's statistics too.
+        eps: A small number added to the variance, so that the layer never divides by zero.
+        momentum: How much the newest batch counts in the running statistics. With None, they are the plain average over
+            all batches.
+        affine: If True, the layer learns a weight and a bias per channel.
+        track_running_stats: If True, the layer keeps running statistics for eval mode. Otherwise, eval mode uses the
+            statistics of the batch, too.
     """
 
     _dims, _words = (5,), "5D"
@@ -270,66 +278,71 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Normalize each channel of each sample to mean 0 and variance 1, in training mode and in eval mode.
+    """Shift and scale each channel of each sample to mean 0 and variance 1, in training mode and in eval mode.
 
-    The input is (batch, channels, length), or one sample. PyTorch: torch.nn.InstanceNorm1d.
+    The input has the shape (batch, channels, length), or is one sample without the batch. PyTorch:
+    torch.nn.InstanceNorm1d.
 
     Args:
         num_features: The number of channels.
-        eps: Added to the variance, so that the root isn't zero.
-        momentum: The weight of the newest batch in the running statistics. None for the plain average over all batches.
-        affine: Learn a weight and a bias per channel. Off by default.
-        track_running_stats: Keep running statistics, and use them in eval mode. Off by default.
+        eps: A small number added to the variance, so that the layer never divides by zero.
+        momentum: How much the newest batch counts in the running statistics. With None, they are the plain average over
+            all batches.
+        affine: If True, the layer learns a weight and a bias per channel. Off by default.
+        track_running_stats: If True, the layer keeps running statistics and uses them in eval mode. Off by default.
     """
 
     _dims, _words = (2, 3), "2D or 3D"
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Normalize each channel of each sample to mean 0 and variance 1, in training mode and in eval mode.
+    """Shift and scale each channel of each sample to mean 0 and variance 1, in training mode and in eval mode.
 
-    The input is (batch, channels, height, width), or one sample. PyTorch: torch.nn.InstanceNorm2d.
+    The input has the shape (batch, channels, height, width), or is one sample without the batch. PyTorch:
+    torch.nn.InstanceNorm2d.
 
     Args:
         num_features: The number of channels.
-        eps: Added to the variance, so that the root isn't zero.
-        momentum: The weight of the newest batch in the running statistics. None for the plain average over all batches.
-        affine: Learn a weight and a bias per channel. Off by default.
-        track_running_stats: Keep running statistics, and use them in eval mode. Off by default.
+        eps: A small number added to the variance, so that the layer never divides by zero.
+        momentum: How much the newest batch counts in the running statistics. With None, they are the plain average over
+            all batches.
+        affine: If True, the layer learns a weight and a bias per channel. Off by default.
+        track_running_stats: If True, the layer keeps running statistics and uses them in eval mode. Off by default.
     """
 
     _dims, _words = (3, 4), "3D or 4D"
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Normalize each channel of each sample to mean 0 and variance 1, in training mode and in eval mode.
+    """Shift and scale each channel of each sample to mean 0 and variance 1, in training mode and in eval mode.
 
-    The input is (batch, channels, depth, height, width), or one sample. PyTorch:
+    The input has the shape (batch, channels, depth, height, width), or is one sample without the batch. PyTorch:
     torch.nn.InstanceNorm3d.
 
     Args:
         num_features: The number of channels.
-        eps: Added to the variance, so that the root isn't zero.
-        momentum: The weight of the newest batch in the running statistics. None for the plain average over all batches.
-        affine: Learn a weight and a bias per channel. Off by default.
-        track_running_stats: Keep running statistics, and use them in eval mode. Off by default.
+        eps: A small number added to the variance, so that the layer never divides by zero.
+        momentum: How much the newest batch counts in the running statistics. With None, they are the plain average over
+            all batches.
+        affine: If True, the layer learns a weight and a bias per channel. Off by default.
+        track_running_stats: If True, the layer keeps running statistics and uses them in eval mode. Off by default.
     """
 
     _dims, _words = (4, 5), "4D or 5D"
 
 
 class GroupNorm(Scaled):
-    """Normalize each group of channels of each sample to mean 0 and variance 1, then multiply by weight and add bias.
+    """Shift and scale groups of channels to mean 0 and variance 1 in each sample, then apply weight and bias.
 
-    The input is (batch, channels, …). The layer works the same in training mode and eval mode. PyTorch:
+    The input has the shape (batch, channels, …). The layer works the same in training mode and eval mode. PyTorch:
     torch.nn.GroupNorm; see Wu and He (2018).
 
     Args:
-        num_groups: The number of groups, which divides the number of channels.
+        num_groups: The number of groups. `num_channels` must be divisible by it.
         num_channels: The number of channels.
-        eps: Added to the variance, so that the root isn't zero.
-        affine: Learn a weight and a bias per channel.
-        bias: Learn a bias per channel, if there is a weight.
+        eps: A small number added to the variance, so that the layer never divides by zero.
+        affine: If True, the layer learns a weight and a bias per channel.
+        bias: If True and there is a weight, the layer also learns a bias for each channel.
     """
 
     def __init__(

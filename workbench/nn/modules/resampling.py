@@ -13,14 +13,16 @@ from .module import Module
 class AvgPool1d(Module):
     """Compute the mean of each window of a sequence, in each channel.
 
-    The input is (batch, channels, length), or one sequence without the batch. PyTorch: torch.nn.AvgPool1d.
+    The input has the shape (batch, channels, length), or is one sequence without the batch. PyTorch:
+    torch.nn.AvgPool1d.
 
     Args:
         kernel_size: The length of a window.
-        stride: The distance between two windows; None for `kernel_size`.
+        stride: How many elements the window moves each time. None means `kernel_size`, so that windows don't overlap.
         padding: How many zeros to add on both sides.
-        ceil_mode: Also use a last window that only partly covers the input.
-        count_include_pad: Count the added zeros as elements of a window.
+        ceil_mode: If True, the last window may extend beyond the end of the input. Otherwise, such a window is left
+            out.
+        count_include_pad: If True, the zeros of the padding count as elements when a mean is computed.
     """
 
     def __init__(
@@ -52,16 +54,17 @@ class AvgPool1d(Module):
 class AvgPool3d(_AvgPoolNd):
     """Compute the mean of each window of a volume, in each channel.
 
-    The input is (batch, channels, depth, height, width), or one volume without the batch. Each of the sizes below is
-    a triple (depth, height, width), or one number for all. PyTorch: torch.nn.AvgPool3d.
+    The input has the shape (batch, channels, depth, height, width), or is one volume without the batch. Each size below
+    is a triple (depth, height, width), or one number for all. PyTorch: torch.nn.AvgPool3d.
 
     Args:
         kernel_size: The size of a window.
-        stride: The distance between two windows; None for `kernel_size`.
+        stride: How many elements the window moves each time. None means `kernel_size`, so that windows don't overlap.
         padding: How many zeros to add on both sides of each dimension.
-        ceil_mode: Also use a last window that only partly covers the input.
-        count_include_pad: Count the added zeros as elements of a window.
-        divisor_override: Divide each sum by this number instead of the number of elements.
+        ceil_mode: If True, the last window may extend beyond the end of the input. Otherwise, such a window is left
+            out.
+        count_include_pad: If True, the zeros of the padding count as elements when a mean is computed.
+        divisor_override: The number to divide each sum by, instead of the number of elements.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -138,16 +141,17 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
 class Upsample(Module):
     """Resize sequences, images or volumes by nearest-neighbor, linear or cubic interpolation.
 
-    The input is (batch, channels, …). PyTorch: torch.nn.Upsample.
+    The input has the shape (batch, channels, …). PyTorch: torch.nn.Upsample.
 
     Args:
-        size: The output's size: a number, or one per dimension. Give either this or `scale_factor`.
-        scale_factor: The factor by which the size grows: a number, or one per dimension.
-        mode: "nearest" or "nearest-exact"; "area" for means; "linear" for sequences, "bilinear" or "bicubic" for
-            images, "trilinear" for volumes.
-        align_corners: Place the outermost elements of input and output on each other; for the linear and cubic
-            modes.
-        recompute_scale_factor: Compute the factor again from the rounded output size.
+        size: The size of the output: one number, or a number per dimension. Give either `size` or `scale_factor`.
+        scale_factor: The factor by which the size grows: one number, or a number per dimension.
+        mode: "nearest" or "nearest-exact" copies the nearest element, and "area" averages the elements of each window.
+            "linear" (sequences), "bilinear" (images), "trilinear" (volumes) and "bicubic" (images) interpolate.
+        align_corners: For the linear and cubic modes: whether the corners of the old and new grid are aligned by their
+            centers (True) or by their outer edges (False).
+        recompute_scale_factor: If True, the interpolation uses the ratio of the output size to the input size instead
+            of the given `scale_factor`. Both differ if the output size had to be rounded.
     """
 
     def __init__(

@@ -232,7 +232,7 @@ class _Single(RNNBase):
 
 
 class RNN(_Single):
-    """Recurrent layers over sequences: each time step computes a new state from an input element and the old state.
+    """Read sequences step by step: each step computes a new state from an input element and the old state.
 
     With the input element `x` and the old state `h`, the new state is `h = tanh(W_ih @ x + b_ih + W_hh @ h + b_hh)`
     (Elman, 1990). PyTorch: torch.nn.RNN.
@@ -240,13 +240,16 @@ class RNN(_Single):
     Args:
         input_size: The number of features of each input element.
         hidden_size: The number of features of the state.
-        num_layers: The number of layers; each reads the outputs of the layer before it.
-        nonlinearity: "tanh" or "relu".
-        bias: Learn `b_ih` and `b_hh`.
-        batch_first: Sequences are (batch, length, features) instead of (length, batch, features).
-        dropout: The probability that an output between two layers is set to zero in training mode.
-        bidirectional: Also read the sequences backward; outputs then have `2 * hidden_size` features.
-        proj_size: Refused: only LSTM has projections.
+        num_layers: The number of layers. The first one reads the input, and each other layer reads the outputs of the
+            layer before it.
+        nonlinearity: The function that computes the new state: "tanh" or "relu".
+        bias: If True, the biases `b_ih` and `b_hh` are learned. Otherwise, there are none.
+        batch_first: If True, the input and the output have the shape (batch, length, features), otherwise
+            (length, batch, features).
+        dropout: The probability with which each output between two layers is set to zero in training mode.
+        bidirectional: If True, each layer also reads the sequences backward, and outputs have `2 * hidden_size`
+            features.
+        proj_size: Not available: only `LSTM` has projections.
     """
 
     def __init__(
@@ -273,7 +276,7 @@ class RNN(_Single):
 
 
 class GRU(_Single):
-    """Recurrent layers over sequences, with gates that decide how much of the state to replace (Cho et al., 2014).
+    """Read sequences step by step, with gates that decide how much of the state to replace (Cho et al., 2014).
 
     PyTorch: torch.nn.GRU. Each time step computes, from the input element `x` and the old state `h`:
 
@@ -285,12 +288,15 @@ class GRU(_Single):
     Args:
         input_size: The number of features of each input element.
         hidden_size: The number of features of the state.
-        num_layers: The number of layers; each reads the outputs of the layer before it.
-        bias: Learn the vectors `b_...`.
-        batch_first: Sequences are (batch, length, features) instead of (length, batch, features).
-        dropout: The probability that an output between two layers is set to zero in training mode.
-        bidirectional: Also read the sequences backward; outputs then have `2 * hidden_size` features.
-        proj_size: Refused: only LSTM has projections.
+        num_layers: The number of layers. The first one reads the input, and each other layer reads the outputs of the
+            layer before it.
+        bias: If True, the biases `b_...` are learned. Otherwise, there are none.
+        batch_first: If True, the input and the output have the shape (batch, length, features), otherwise
+            (length, batch, features).
+        dropout: The probability with which each output between two layers is set to zero in training mode.
+        bidirectional: If True, each layer also reads the sequences backward, and outputs have `2 * hidden_size`
+            features.
+        proj_size: Not available: only `LSTM` has projections.
     """
 
     def __init__(
@@ -312,7 +318,7 @@ class GRU(_Single):
 
 
 class LSTM(RNNBase):
-    """Recurrent layers over sequences, with a memory cell and gates (Hochreiter and Schmidhuber, 1997).
+    """Read sequences step by step, with a memory cell and gates (Hochreiter and Schmidhuber, 1997).
 
     PyTorch: torch.nn.LSTM. Each time step computes, from the input element `x`, the old state `h` and the old cell
     `c`:
@@ -333,11 +339,14 @@ class LSTM(RNNBase):
     Args:
         input_size: The number of features of each input element.
         hidden_size: The number of features of the state and of the cell.
-        num_layers: The number of layers; each reads the outputs of the layer before it.
-        bias: Learn the vectors `b_...`.
-        batch_first: Sequences are (batch, length, features) instead of (length, batch, features).
-        dropout: The probability that an output between two layers is set to zero in training mode.
-        bidirectional: Also read the sequences backward; outputs then have the features of both directions.
+        num_layers: The number of layers. The first one reads the input, and each other layer reads the outputs of the
+            layer before it.
+        bias: If True, the biases `b_...` are learned. Otherwise, there are none.
+        batch_first: If True, the input and the output have the shape (batch, length, features), otherwise
+            (length, batch, features).
+        dropout: The probability with which each output between two layers is set to zero in training mode.
+        bidirectional: If True, each layer also reads the sequences backward, and outputs have the features of both
+            directions.
         proj_size: If not 0, a learned matrix projects the state to this many features.
     """
 
@@ -363,8 +372,8 @@ class LSTM(RNNBase):
         Args:
             input: A batch of sequences (length, batch, input_size), or (batch, length, input_size) with `batch_first`;
                 or one sequence (length, input_size).
-            hx: The states and the cells before the first step, as a pair. Both are (layers * directions, batch,
-                hidden_size). None means zeros.
+            hx: The states and the cells before the first step, as a pair. Both have the shape (layers * directions,
+                batch, hidden_size). None means zeros.
 
         Returns:
             `(output, (state, cell))`. `output` has `directions * hidden_size` features for each input element, or
@@ -436,8 +445,8 @@ class RNNCell(RNNCellBase):
     Args:
         input_size: The number of features of the input `x`.
         hidden_size: The number of features of the state `h`.
-        bias: Learn `b_ih` and `b_hh`.
-        nonlinearity: "tanh" or "relu".
+        bias: If True, the biases `b_ih` and `b_hh` are learned. Otherwise, there are none.
+        nonlinearity: The function that computes the new state: "tanh" or "relu".
     """
 
     def __init__(
@@ -461,12 +470,12 @@ class RNNCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """Compute one time step of an LSTM: the new state and the new cell. LSTM lists the formulas.
+    """Compute one time step of an LSTM: the new state and the new cell. `help(nn.LSTM)` lists the formulas.
 
     Args:
         input_size: The number of features of the input.
         hidden_size: The number of features of the state and of the cell.
-        bias: Learn the vectors `b_...` of the formulas.
+        bias: If True, the biases `b_...` of the formulas are learned. Otherwise, there are none.
     """
 
     def __init__(
@@ -480,12 +489,12 @@ class LSTMCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """Compute one time step of a GRU: the new state. GRU lists the formulas.
+    """Compute one time step of a GRU: the new state. `help(nn.GRU)` lists the formulas.
 
     Args:
         input_size: The number of features of the input.
         hidden_size: The number of features of the state.
-        bias: Learn the vectors `b_...` of the formulas.
+        bias: If True, the biases `b_...` of the formulas are learned. Otherwise, there are none.
     """
 
     def __init__(

@@ -13,8 +13,8 @@ class CosineSimilarity(Module):
     PyTorch: torch.nn.CosineSimilarity.
 
     Args:
-        dim: The dimension of the vectors.
-        eps: The smallest norm to divide by: a smaller norm counts as `eps`.
+        dim: The dimension along which the vectors lie. The result lacks it.
+        eps: The smallest norm to divide by. A smaller norm counts as `eps`.
     """
 
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
@@ -39,7 +39,7 @@ class PairwiseDistance(Module):
 
 
 class PixelShuffle(Module):
-    """Rearrange images (..., C * r * r, H, W) into (..., C, H * r, W * r) (Shi et al., 2016)."""
+    """Move channels into height and width: (…, C * r * r, H, W) becomes (…, C, H * r, W * r) (Shi et al., 2016)."""
 
     def __init__(self, upscale_factor: int) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """Rearrange images (..., C, H * r, W * r) into (..., C * r * r, H, W): the reverse of PixelShuffle."""
+    """Move pixels into channels, the reverse of PixelShuffle: (…, C, H * r, W * r) becomes (…, C * r * r, H, W)."""
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()

@@ -33,7 +33,10 @@ class Stateful(Parts):
     _version = 1  # of the format of the state, which subclasses may count on
 
     def state_dict(self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
-        """Return the parameters and persistent buffers by name; unless `keep_vars`, detached but in the same memory."""
+        """Return a dict of all parameters and persistent buffers by name.
+
+        The tensors share memory with the module. They are detached from the graph, unless `keep_vars` is True.
+        """
         if destination is None:
             destination = OrderedDict()
             destination._metadata = OrderedDict()
@@ -55,7 +58,7 @@ class Stateful(Parts):
             The missing and the unexpected names.
 
         Raises:
-            RuntimeError: if a tensor doesn't fit, or if a name is missing or unexpected, unless `strict` is False.
+            RuntimeError: if a tensor has another shape, or if `strict` is True and a name is missing or unexpected.
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")

@@ -48,24 +48,32 @@ def both_numbers(
 
 
 class MultiheadAttention(Module):
-    """Compute attention in `num_heads` heads.
+    """Compute multi-head attention: each head attends from the queries to the keys and averages the values.
 
-    Each head computes `softmax(Q @ K.T / sqrt(head size)) @ V`; a linear layer then combines the results of all heads.
-    Q, K and V are the results of linear layers applied to query, key and value; their features are split evenly among
-    the heads. Sequences are (length, batch, embed_dim), with `batch_first` (batch, length, embed_dim), or one sequence
-    (length, embed_dim).
-    PyTorch: torch.nn.MultiheadAttention; see Vaswani et al. (2017).
+    Linear layers compute Q, K and V from query, key and value. Their features are split evenly among the heads. Each
+    head computes `softmax(Q @ K.T / sqrt(head size)) @ V`, and a last linear layer combines the results of all heads.
+
+    A batch of sequences has the shape (length, batch, embed_dim). With `batch_first`, its shape is
+    (batch, length, embed_dim). A single sequence has the shape (length, embed_dim). PyTorch:
+    torch.nn.MultiheadAttention; see Vaswani et al. (2017).
+
+    Example:
+        >>> attention = nn.MultiheadAttention(embed_dim=8, num_heads=2, batch_first=True)
+        >>> words = torch.ones(3, 5, 8)  # three sequences of five words
+        >>> output, weights = attention(words, words, words)
+        >>> output.shape, weights.shape
+        (torch.Size([3, 5, 8]), torch.Size([3, 5, 5]))
 
     Args:
         embed_dim: The number of features of the queries and of the result.
-        num_heads: The number of heads; it divides `embed_dim`.
-        dropout: The probability that an attention weight is set to zero in training mode.
-        bias: Give the linear layers biases.
-        add_bias_kv: Add a learned key and value at the end of each sequence.
-        add_zero_attn: Add a key and a value of zeros at the end of each sequence.
-        kdim: The number of features of the keys; None for `embed_dim`.
-        vdim: The number of features of the values; None for `embed_dim`.
-        batch_first: Sequences have the batch as their first dimension.
+        num_heads: The number of heads. `embed_dim` must be divisible by it.
+        dropout: The probability with which each attention weight is set to zero in training mode.
+        bias: If True, the linear layers have biases.
+        add_bias_kv: If True, a learned key and a learned value are added at the end of each sequence.
+        add_zero_attn: If True, a key and a value of zeros are added at the end of each sequence.
+        kdim: The number of features of the keys. None means `embed_dim`.
+        vdim: The number of features of the values. None means `embed_dim`.
+        batch_first: If True, the batch is the first dimension of the sequences. Otherwise, it is the second one.
     """
 
     def __init__(
@@ -134,16 +142,18 @@ class MultiheadAttention(Module):
         """Return the attended values, in the query's shape, and the attention weights or None.
 
         Args:
-            query: The sequence that attends.
-            key: The sequence that it attends to.
-            value: The values that are averaged, with the length of `key`.
-            key_padding_mask: (batch, key length): True for keys that are only padding.
-            need_weights: Also return the weights, (batch, query length, key length); otherwise None.
-            attn_mask: (query length, key length), or (batch * heads, query length, key length). A boolean mask
-                excludes the pairs where it is True; numbers are added to the scores.
-            average_attn_weights: Average the weights over the heads. Otherwise they are (batch, heads, query
-                length, key length).
-            is_causal: A hint that `attn_mask` excludes all later keys.
+            query: The elements that attend; the result has one vector for each.
+            key: The elements that the queries attend to.
+            value: The values to average, one for each key.
+            key_padding_mask: A mask of shape (batch, key length): True for keys that are only padding.
+            need_weights: If True, the second result is the attention weights, of shape
+                (batch, query length, key length). Otherwise, it is None.
+            attn_mask: A mask of shape (query length, key length) or (batch * heads, query length, key length). A
+                boolean mask excludes each pair of query and key for which it is True. A mask of numbers is added to the
+                scores before the softmax.
+            average_attn_weights: If True, the returned weights are averaged over the heads. Otherwise, their shape is
+                (batch, heads, query length, key length).
+            is_causal: A hint that `attn_mask` hides all later keys from each query.
         """
         batched = self._check(query, key, value, key_padding_mask, attn_mask)
         names = "key_padding_mask", "attn_mask"
@@ -286,21 +296,21 @@ class AttentionLayer(Module):
 
 
 class TransformerEncoderLayer(AttentionLayer):
-    """Apply self-attention, then two linear layers with an activation in between.
+    """Let each element of a sequence attend to all elements, then apply two linear layers with an activation.
 
-    Each of the two parts is added to its input and the sum is normalized: `x = norm(x + part(x))`. With `norm_first` it
-    is `x = x + part(norm(x))` (Xiong et al., 2020). PyTorch: torch.nn.TransformerEncoderLayer.
+    The result of each of the two parts is added to its input, and the sum is normalized: `x = norm(x + part(x))`. With
+    `norm_first` it is `x = x + part(norm(x))` (Xiong et al., 2020). PyTorch: torch.nn.TransformerEncoderLayer.
 
     Args:
-        d_model: The number of features of each element.
-        nhead: The number of attention heads; it divides `d_model`.
-        dim_feedforward: The number of features between the two linear layers.
-        dropout: The probability that a feature is set to zero in training mode.
+        d_model: The number of features of each sequence element.
+        nhead: The number of attention heads. `d_model` must be divisible by it.
+        dim_feedforward: The number of features that the first linear layer computes for the second one.
+        dropout: The probability with which each feature is set to zero in training mode.
         activation: The function between the linear layers, or its name: "relu" or "gelu".
-        layer_norm_eps: Added to the variance in the normalizations.
-        batch_first: Sequences are (batch, length, d_model), otherwise (length, batch, d_model).
-        norm_first: Normalize the input of each part instead of the sum.
-        bias: Give the linear layers and the normalizations biases.
+        layer_norm_eps: A small number added to the variance in the normalizations, so that they never divide by zero.
+        batch_first: If True, sequences have the shape (batch, length, d_model), otherwise (length, batch, d_model).
+        norm_first: If True, the input of each part is normalized instead of the sum.
+        bias: If True, the linear layers and the normalizations have biases.
     """
 
     def forward(
@@ -310,14 +320,14 @@ class TransformerEncoderLayer(AttentionLayer):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool = False,
     ) -> Tensor:
-        """Return the sequence after both parts, in its shape.
+        """Return the sequence after both parts; its shape stays the same.
 
         Args:
             src: The sequence.
-            src_mask: A mask of pairs, (length, length): True (or -inf) where the first must not attend to the
-                second.
-            src_key_padding_mask: (batch, length): True for elements that are only padding.
-            is_causal: A hint that `src_mask` excludes all later elements.
+            src_mask: A mask of shape (length, length): entry [i, j] is True, or -inf, if element i must not attend to
+                element j.
+            src_key_padding_mask: A mask of shape (batch, length): True for elements that are only padding.
+            is_causal: A hint that `src_mask` hides all later elements from each element.
         """
         names = "src_key_padding_mask", "src_mask"
         padding, mask = both_numbers(names, src_key_padding_mask, src_mask, src.dtype)
@@ -329,7 +339,7 @@ class TransformerEncoderLayer(AttentionLayer):
 
 
 class TransformerEncoder(Module):
-    """Apply `num_layers` copies of a layer in turn, then `norm`, if given.
+    """Apply `num_layers` copies of an encoder layer, one after the other, and then the module `norm`, if given.
 
     `enable_nested_tensor` and `mask_check` have no effect. PyTorch: torch.nn.TransformerEncoder.
     """

@@ -35,7 +35,7 @@ class Parts(Held):
     ) -> Iterator[tuple[str, Any]]:
         """Return this module and all modules in it, with paths such as "layers.0".
 
-        With `remove_duplicate`, each comes once.
+        With `remove_duplicate`, a module that occurs several times is returned only once.
         """
         memo = set() if memo is None else memo
         if self in memo:
@@ -55,7 +55,10 @@ class Parts(Held):
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """Return the parameters with paths such as "layers.0.weight"; with `remove_duplicate`, each once."""
+        """Return each parameter with its path, such as "layers.0.weight".
+
+        A shared parameter is returned under its first path only, unless `remove_duplicate` is False.
+        """
         yield from self._named_tensors("_parameters", prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
@@ -66,7 +69,10 @@ class Parts(Held):
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """Return the buffers with their paths; with `remove_duplicate`, each once."""
+        """Return each buffer with its path.
+
+        A shared buffer is returned under its first path only, unless `remove_duplicate` is False.
+        """
         yield from self._named_tensors("_buffers", prefix, recurse, remove_duplicate)
 
     def _named_tensors(self, kind: str, prefix: str, recurse: bool, once: bool) -> Iterator[tuple[str, Any]]:
