@@ -92,8 +92,8 @@ def why(tensor: Any, loss: Any = None) -> Why:
 
     Args:
         tensor: The tensor whose gradient to explain, of this package or of PyTorch.
-        loss: The tensor on which you called `backward()`. With it, the answer says whether a gradient path connects
-            the loss and the tensor.
+        loss: The tensor on which you called `backward()`. If you give it, the answer says whether a gradient path
+            connects the loss and the tensor.
 
     Raises:
         TypeError: if an argument isn't a tensor, or the tensors come from different engines.

@@ -32,10 +32,10 @@ class live(record):  # named as what a user writes: `with live() as trace:`
     records. It keeps all events: a picture that grows can't drop its beginning, so there is no `last` option.
 
     Args:
-        engine: This package; may be omitted. For a PyTorch program, use `record(torch)`.
-        limit: The maximum number of values to store per tensor, by default 1,000. A larger tensor is stored as a
-            summary.
-        lines: Also record each line that runs in the methods of your Functions, for `show("function")`.
+        engine: This package. You can omit it. For a PyTorch program, use `record(torch)`.
+        limit: The maximum number of values to store per tensor, by default 1,000. For a larger tensor, only a summary
+            is stored.
+        lines: If True, also record each line that runs in the methods of your Functions, for `show("function")`.
 
     Raises:
         TypeError: if `engine` is another module.

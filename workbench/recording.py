@@ -35,33 +35,33 @@ ONLY_OF_TORCH = 'values="all" is an option of record(torch) only.'
 class Trace(Timeline):
     """A recording of a program, event by event: the result of `with record() as trace:`.
 
-    `show()` plays the recording, `findings()` diagnoses it, and `why(tensor)` explains one gradient. `save()`
-    writes a file, which `workbench.load` reads.
+    `show()` plays the recording, step by step. `findings()` diagnoses it, and `why(tensor)` explains one gradient.
+    `save()` writes a file, which `workbench.load` reads.
     """
 
     def __repr__(self) -> str:
         events, steps = len(self.events), len(self.steps)
-        said = f"{events:,} event{'s' * (events != 1)} in {steps:,} step{'s' * (steps != 1)}"
-        return f"<Trace of {said}: show() plays it>"
+        said = f"{events:,} event{'s' * (events != 1)}: show() plays it in {steps:,} step{'s' * (steps != 1)}"
+        return f"<Trace of {said}>"
 
     def show(self, view: str = "graph", **options: Any) -> Picture:
         """Return a picture of the recording, with a player that steps through it.
 
-        In a notebook, the picture also plays after the notebook is reopened without a kernel. A graph opens as many of
-        its groups (scopes and repeated parts) as fit on a screen. The steps of a training loop are drawn in the same
-        place, one after the other. For a long run, the picture shows only a few steps.
+        In a saved notebook, the picture still plays without a kernel. Groups (scopes and repeated parts) are open as
+        far as they fit on a screen. The steps of a training loop are drawn in the same place, one after the other. For
+        a long run, the picture shows only a few steps.
 
-        | View         | It shows                                           | Use it                            |
-        | ------------ | -------------------------------------------------- | --------------------------------- |
-        | `"graph"`    | the graph and its backward pass, node by node      | first, to follow a gradient       |
-        | `"flow"`     | the graph, with wider arrows for larger gradients  | if gradients vanish or explode    |
-        | `"saved"`    | the tensors that each operation saves              | to see what needs memory          |
-        | `"memory"`   | the memory held for backward, after each event     | to find the peak                  |
-        | `"versions"` | each tensor's version number, line by line         | after an in-place error           |
-        | `"function"` | your Function line by line, with `ctx`             | to debug it: `record(lines=True)` |
-        | `"error"`    | the graph at the moment when `backward()` failed   | after an error                    |
-        | `"health"`   | layers and parameters, with their norms per step   | for a training run                |
-        | `"compare"`  | this trace next to another one                     | to see where two runs differ      |
+        | View         | What it shows                                      | When to use it                          |
+        | ------------ | -------------------------------------------------- | --------------------------------------- |
+        | `"graph"`    | the graph and its backward pass, node by node      | first, to follow a gradient             |
+        | `"flow"`     | the graph, with wider arrows for larger gradients  | when gradients vanish or explode        |
+        | `"saved"`    | the tensors that each operation saves              | to find out what takes memory           |
+        | `"memory"`   | the memory held for backward, after each event     | to find the event that needs most       |
+        | `"versions"` | each tensor's version number, line by line         | after an error about in-place writes    |
+        | `"function"` | your Function line by line, with `ctx`             | to debug it; needs `record(lines=True)` |
+        | `"error"`    | the graph at the moment when `backward()` failed   | after an error in the backward pass     |
+        | `"health"`   | layers and parameters, with their norms per step   | to watch a training run                 |
+        | `"compare"`  | this trace next to another one                     | to see where two runs differ            |
 
         Args:
             view: The name of a view from this table.
@@ -81,8 +81,8 @@ class Trace(Timeline):
     def findings(self) -> Findings:
         """Diagnose the recorded training run, and return a list of findings, which prints as readable text.
 
-        Each finding describes one problem, with numbers and the line of your code. Certain findings come first.
-        Possible issues follow and end with a question. Record at least three training steps.
+        Each finding describes one problem, with numbers and the line of your code. Certain findings come first; those
+        that may be intentional follow, and end with a question. Record at least three training steps.
 
         Example:
             >>> w = torch.ones(3, requires_grad=True)
@@ -101,17 +101,17 @@ class Trace(Timeline):
     def why(self, tensor: Any, loss: Any = None) -> Why:
         """Explain why the `.grad` of a tensor is None, zero, not finite, or a sum of several backward passes.
 
-        The answer is about the last backward pass that reaches the tensor. It names the lines that are responsible: the
-        line that cut the gradient path, a `zero_grad()`, the backward passes whose gradients were added, or the first
-        operation whose result is zero or nan.
+        The answer names the lines of code that are responsible: the line that cut the gradient path, a `zero_grad()`,
+        the backward passes whose gradients were added, or the first operation whose result is zero or nan.
 
         Args:
-            tensor: A tensor, or the name of a variable that held one. "fc.weight" is enough for "net.fc.weight", if no
-                other tensor has that name.
-            loss: Look at the backward pass that started at this loss, instead of the last one.
+            tensor: The tensor whose gradient to explain, or the name of a variable that held it. "fc.weight" is enough
+                for "net.fc.weight", if no other tensor has that name.
+            loss: The tensor at which the backward pass to explain started. By default, it is the last pass that reaches
+                the tensor.
 
         Raises:
-            ValueError: if the trace contains no such tensor, or several of this name.
+            ValueError: if the trace contains no such tensor, or several tensors of this name.
         """
         from .diagnosis import why_in
 
@@ -124,7 +124,7 @@ class Trace(Timeline):
         With any other suffix, such as ".html" or ".png", the file is a picture in that format: see `Picture.save`.
 
         Args:
-            path: Where to write.
+            path: The file to write.
             step: For a picture, the step to draw, counted from 0: the player's "5 / 7" is step 4.
             theme: For a picture, "light", "dark", "projector" or "print".
         """
@@ -169,21 +169,21 @@ class record:  # named as what a user writes: `with record() as trace:`
         ...     loss = (x * x).sum()
         ...     loss.backward()
         >>> trace
-        <Trace of 11 events in 7 steps: show() plays it>
+        <Trace of 11 events: show() plays it in 7 steps>
 
     Args:
         engine: The `torch` module, to record PyTorch. Omit it to record this package.
-        limit: The maximum number of values to store per tensor: by default 1,000, or 100 with PyTorch. A larger
-            tensor is stored as a summary.
-        lines: Also record each line that runs in the methods of your Functions, with its variables, for
+        limit: The maximum number of values to store per tensor: by default 1,000, or 100 with PyTorch. For a larger
+            tensor, only a summary is stored.
+        lines: If True, also record each line that runs in the methods of your Functions, with its variables, for
             `show("function")`.
-        last: Keep only about this many of the newest events, so that the recording of a long run uses bounded
-            memory. If two training steps fit, the recording begins at the start of a step. Otherwise it may begin
-            in the middle of a step; earlier nodes are kept without their source lines. A single graph or backward
-            pass with more events than `last` is kept until it ends. The first step of the player shows how many
-            events were dropped.
-        values: "seen" (the default) records the results that PyTorch's graph exposes. "all" also records the
-            results inside PyTorch's operations; a few reshapes then have another node name. For PyTorch only.
+        last: Keep only the newest events, about this many, so that memory stays bounded. With room for two training
+            steps, the recording starts at the beginning of a step. With less, it may start mid-step, and earlier nodes
+            have no source line. One graph or backward pass is never cut, even if it is larger. The first step of the
+            player shows how many events were dropped.
+        values: For PyTorch only. "seen" (the default) records the results that PyTorch's graph exposes. "all" also
+            records intermediate results inside PyTorch operations. With it, a few reshapes appear under a different
+            node name.
 
     Raises:
         TypeError: if `engine` is another module, or an option has the wrong type.
@@ -314,7 +314,7 @@ def show(tensor: Any, view: str = "graph", **options: Any) -> Picture:
               └─ x (leaf, see above)
 
     Args:
-        tensor: A tensor of this package or of PyTorch.
+        tensor: The tensor whose graph to draw, of this package or of PyTorch.
         view: "graph", or another view from the table in `help(trace.show)`.
         options: Options of the view, as for `Trace.show`.
 

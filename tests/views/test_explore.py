@@ -95,7 +95,7 @@ def test_the_picture_is_that_of_the_graph_where_the_sliders_stand() -> None:
     boxes = {box.title: box for box in found.board().scene.boxes.values() if box.kind not in ("saved", "constant")}
     assert boxes["x"].lines[-1] == "grad -6.0" and boxes["w"].lines[-1] == "grad -4.0"
     assert boxes["f over w"].lines == ("at 3.0: 1.0, slope -4.0",)
-    assert found.sentence == "f(x=2.0, w=3.0) is 1.0; its slope is -6.0 by x and -4.0 by w."
+    assert found.sentence == "f(x=2.0, w=3.0) is 1.0; its slope is -6.0 with respect to x and -4.0 with respect to w."
     found.move(x=1.0)
     assert "f over x" in {box.title for box in found.board().scene.boxes.values()}
     assert found.values == {"x": 1.0, "w": 3.0}
@@ -121,7 +121,10 @@ def test_tensors_and_arrays_stay_as_they_are() -> None:
 def test_a_saved_picture_plays_the_positions_of_the_first_input() -> None:
     board = torch.explore(lambda x, w: x * w, x=(0, 2), w=(-3, 4)).storyboard
     assert board.title == "f over x, with w = 0.5" and len(board.steps) == 21 and board.start == 10
-    assert board.steps[0].caption == "f(x=0.0, w=0.5) is 0.0; its slope is 0.5 by x and 0.0 by w."
+    assert (
+        board.steps[0].caption
+        == "f(x=0.0, w=0.5) is 0.0; its slope is 0.5 with respect to x and 0.0 with respect to w."
+    )
     plots = [plot_of(board.at(k)) for k in range(21)]
     assert [plot.at[0] for plot in plots] == pytest.approx([k / 20 for k in range(21)])
     assert {slope_of(plot, 2.0, 1.0) for plot in plots} == {0.5}
@@ -169,7 +172,7 @@ def test_where_there_is_no_number_the_curve_has_a_gap_and_no_step() -> None:
     assert len(found.storyboard.steps) == 18  # three positions are within a quarter of 0
     plots = [plot_of(found.storyboard.at(k)) for k in range(18)]
     assert len(plots[0].runs) == 1 and plots[0].at is None and plots[0].tangent == ()  # a logarithm below zero
-    assert found.storyboard.steps[-1].caption == "f(x=3.0) is 0.5; its slope is none by x."
+    assert found.storyboard.steps[-1].caption == "f(x=3.0) is 0.5; no gradient reaches x."
     with pytest.raises(RuntimeError, match=r"^explore\(\) called f\(x=0.1\), which raised ZeroDivisionError"):
         found.move(x=0.1)
     assert found.values == {"x": 1.0} and listeners == []

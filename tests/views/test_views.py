@@ -146,8 +146,8 @@ def test_what_is_no_picture_prints_without_an_address():
     assert repr(torch.live()) == (
         "<live: records nothing by itself; write `with workbench.live() as trace:` around the code>"
     )
-    assert repr(trace) == f"<Trace of {len(trace.events)} events in 3 steps: show() plays it>"
+    assert repr(trace) == f"<Trace of {len(trace.events)} events: show() plays it in 3 steps>"
     data = trace.to_dict()
     first = type(trace).from_dict(data | {"events": data["events"][:1]})
-    assert repr(first).startswith("<Trace of 1 event in 1 step: ")
+    assert repr(first) == "<Trace of 1 event: show() plays it in 1 step>"
     assert "0x" not in repr(torch.record())

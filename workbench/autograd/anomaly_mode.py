@@ -27,8 +27,8 @@ class set_detect_anomaly:
     """Switch anomaly mode on or off immediately. Used with `with`, the change ends with the block.
 
     Args:
-        mode: True for on, False for off.
-        check_nan: Raise RuntimeError when a node's gradient contains nan.
+        mode: True switches anomaly mode on, False switches it off.
+        check_nan: If True, raise RuntimeError when a node's gradient contains nan.
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
@@ -53,8 +53,8 @@ class detect_anomaly:
     error with these lines. PyTorch: torch.autograd.detect_anomaly.
 
     Args:
-        check_nan: Raise RuntimeError when a node's gradient contains nan. If False, only errors of other kinds show
-            the lines.
+        check_nan: If True, raise RuntimeError when a node's gradient contains nan. If False, the lines are shown only
+            for other errors.
     """
 
     def __init__(self, check_nan: bool = True) -> None:

@@ -179,18 +179,18 @@ class dual_level:
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
-    """Return a dual tensor: a view of `tensor` that carries a tangent.
+    """Return a dual tensor: a view of `tensor` that carries `tangent`, its direction of movement.
 
     Operations on a dual tensor also compute the tangent of their result. In inference mode, the result carries no
     tangent. PyTorch: torch.autograd.forward_ad.make_dual.
 
     Args:
-        tensor: The value, in floating point.
-        tangent: The direction in which the value moves, in floating point and in the same shape.
-        level: The number of the open level; None for the open one.
+        tensor: The value, a floating-point tensor.
+        tangent: The direction in which the value moves, a floating-point tensor of the same shape.
+        level: The number of the level, or None. Only one level can be open, so you never need this argument.
 
     Raises:
-        RuntimeError: outside a level.
+        RuntimeError: if no level is open.
     """
     if (local.modes.dual is None) if level is None else level < 0:
         raise RuntimeError(errors.NO_DUAL_LEVEL)
@@ -250,7 +250,7 @@ def check_size(tensor: Tensor, tangent: Tensor) -> None:
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
     """Return the value and the tangent of a dual tensor, as a pair `(primal, tangent)`.
 
-    The tangent is None if the tensor carries none, and in inference mode.
+    The tangent is None if the tensor carries no tangent, or in inference mode.
     """
     if (local.modes.dual is None) if level is None else level < 0:
         return UnpackedDualTensor(tensor, None)

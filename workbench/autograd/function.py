@@ -32,11 +32,11 @@ class FunctionCtx:
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Save tensors for backward, which gets them from `ctx.saved_tensors`.
 
-        Call it in forward or setup_context.
+        Call this method in `forward` or `setup_context`.
 
         Args:
-            tensors: Inputs, outputs or intermediate tensors of forward, or None. Store anything else as an
-                attribute of `ctx`. A second call replaces the tensors of the first.
+            tensors: Inputs, outputs or intermediate tensors of forward, or None. Store other objects as attributes of
+                `ctx`. If you call this method twice, only the tensors of the second call are saved.
         """
         self.to_save = tensors
 
@@ -347,8 +347,8 @@ TAKEN = object()  # stands where saved tensors were that could be read only once
 def no_forward(*args: Any, **kwargs: Any) -> Any:
     """Compute the result of the operation from the arguments of `apply`; your class must define it.
 
-    Return a tensor, or a tuple of tensors. Nothing is recorded while forward runs. The first argument is `ctx`, unless
-    the class defines `setup_context`.
+    Return a tensor, or a tuple of tensors. Autograd doesn't track the operations inside `forward`. The first argument
+    is `ctx`, unless the class defines `setup_context`.
     """
     raise NotImplementedError(errors.NO_FORWARD)
 
@@ -357,7 +357,7 @@ def no_setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
     """Prepare `ctx` after a forward that doesn't take it, for example with `ctx.save_for_backward`.
 
     Args:
-        ctx: The context, which backward gets.
+        ctx: The context, an object that `backward` gets later.
         inputs: The arguments of forward, as a tuple.
         output: The value that forward returned.
     """
@@ -563,8 +563,9 @@ class Function(_SingleLevelFunction):
         >>> x.grad
         tensor(6.)
 
-    `forward(ctx, *args)` gets the arguments of `apply` and returns a tensor or a tuple of tensors. Its operations
-    aren't recorded. Pass tensors to `backward` with `ctx.save_for_backward`, and anything else as attributes of `ctx`.
+    `forward(ctx, *args)` gets the arguments of `apply` and returns a tensor or a tuple of tensors. Autograd doesn't
+    track the operations inside `forward`. Pass tensors to `backward` with `ctx.save_for_backward`, and anything else as
+    attributes of `ctx`.
 
     `backward(ctx, *grad_outputs)` gets the gradient of each output, in the output's shape. It returns one value per
     argument of `forward`: a gradient in the argument's shape, or None if the argument needs no gradient.

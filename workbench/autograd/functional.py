@@ -175,16 +175,17 @@ def _result(values: Any, several: bool, create_graph: bool) -> Any:
 
 @enable_grad()
 def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """Return the outputs of `func`, and the product of the vector `v` with the Jacobian, as a pair.
+    """Return a pair: the outputs of `func`, and the product of the vector `v` and the Jacobian.
 
     One backward pass computes the product, which has the inputs' shapes. PyTorch: torch.autograd.functional.vjp.
 
     Args:
         func: A function of the inputs that returns a tensor or a tuple of tensors.
-        inputs: A tensor, or a tuple of tensors.
-        v: A tensor or tuple of the outputs' shapes; may be omitted for a single number.
-        create_graph: Record this computation too, so that you can differentiate the results again.
-        strict: Raise RuntimeError if an output doesn't depend on an input, instead of returning zeros.
+        inputs: The arguments of `func`: a tensor, or a tuple of tensors.
+        v: The vector: a tensor or a tuple of tensors with the shapes of the outputs. You can omit it if the output is a
+            single number.
+        create_graph: If True, record this computation too, so that you can differentiate the results again.
+        strict: If True, raise RuntimeError if an output doesn't depend on an input. If False, the derivative is zero.
     """
     several, given = _tuple(inputs, "inputs", "vjp")
     given = _arguments(given, create_graph)
@@ -200,18 +201,19 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 @enable_grad()
 def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """Return the outputs of `func`, and the product of the Jacobian with the vector `v`, as a pair.
+    """Return a pair: the outputs of `func`, and the product of the Jacobian and the vector `v`.
 
-    The product has the outputs' shapes: it is the change of the outputs if the inputs move along `v`. Two backward
-    passes compute it: the second one differentiates the first with respect to the gradient that the first one
-    starts with. `torch.func.jvp` needs only one forward pass. PyTorch: torch.autograd.functional.jvp.
+    The product has the outputs' shapes. It says how fast the outputs change if the inputs move along `v`. It takes two
+    backward passes: the second one differentiates the first with respect to the gradient that the first one starts
+    with. `torch.func.jvp` needs only one forward pass. PyTorch: torch.autograd.functional.jvp.
 
     Args:
         func: A function of the inputs that returns a tensor or a tuple of tensors.
-        inputs: A tensor, or a tuple of tensors.
-        v: A tensor or tuple of the inputs' shapes; may be omitted for a single number.
-        create_graph: Record this computation too, so that you can differentiate the results again.
-        strict: Raise RuntimeError if an output doesn't depend on an input, instead of returning zeros.
+        inputs: The arguments of `func`: a tensor, or a tuple of tensors.
+        v: The vector: a tensor or a tuple of tensors with the shapes of the inputs. You can omit it if the input is a
+            single number.
+        create_graph: If True, record this computation too, so that you can differentiate the results again.
+        strict: If True, raise RuntimeError if an output doesn't depend on an input. If False, the derivative is zero.
     """
     several, given = _tuple(inputs, "inputs", "jvp")
     given = _arguments(given, create_graph)
@@ -238,9 +240,9 @@ def jacobian(
 ) -> Any:
     """Return the Jacobian of `func`: the derivative of every output element with respect to every input element.
 
-    The Jacobian's shape is the output's shape followed by the input's shape. With several outputs, the result is a
-    tuple with a Jacobian for each, and so it is with several inputs. With several of both, `result[i][j]` belongs
-    to output i and input j. PyTorch: torch.autograd.functional.jacobian.
+    The Jacobian's shape is the output's shape followed by the input's shape. If there are several outputs or several
+    inputs, the result is a tuple with a Jacobian for each. If there are several of both, `result[i][j]` is the Jacobian
+    of output i with respect to input j. PyTorch: torch.autograd.functional.jacobian.
 
     Example:
         >>> torch.autograd.functional.jacobian(lambda x: x * x.sum(), torch.tensor([1.0, 2.0]))
@@ -249,10 +251,11 @@ def jacobian(
 
     Args:
         func: A function of the inputs that returns a tensor or a tuple of tensors.
-        inputs: A tensor, or a tuple of tensors.
-        create_graph: Record this computation too, so that you can differentiate the results again.
-        strict: Raise RuntimeError if an output doesn't depend on an input, instead of returning zeros.
-        vectorize: Run one batched pass for all elements, not one pass for each element.
+        inputs: The arguments of `func`: a tensor, or a tuple of tensors.
+        create_graph: If True, record this computation too, so that you can differentiate the results again.
+        strict: If True, raise RuntimeError if an output doesn't depend on an input. If False, the derivative is zero.
+        vectorize: If True, a single batched pass computes the derivatives of all elements, instead of one pass for
+            each.
         strategy: "reverse-mode" for backward passes. "forward-mode" pushes tangents forward instead; it requires
             `vectorize`.
     """
@@ -350,15 +353,17 @@ def hessian(
 ) -> Any:
     """Return the Hessian of `func`: the second derivatives of a function that returns a single number.
 
-    The Hessian's shape is the input's shape twice. With several inputs, the result is a tuple of tuples:
-    `result[i][j]` belongs to the inputs i and j. PyTorch: torch.autograd.functional.hessian.
+    The Hessian's shape is the input's shape, twice in a row. If there are several inputs, the result is a tuple of
+    tuples: `result[i][j]` contains the derivatives with respect to inputs i and j. PyTorch:
+    torch.autograd.functional.hessian.
 
     Args:
         func: A function of the inputs that returns a tensor with one element.
-        inputs: A tensor, or a tuple of tensors.
-        create_graph: Record this computation too, so that you can differentiate the results again.
-        strict: Raise RuntimeError if a gradient doesn't depend on an input, instead of returning zeros.
-        vectorize: Run one batched pass for all elements of the gradient, not one pass for each element.
+        inputs: The arguments of `func`: a tensor, or a tuple of tensors.
+        create_graph: If True, record this computation too, so that you can differentiate the results again.
+        strict: If True, raise RuntimeError if a gradient doesn't depend on an input. If False, the derivative is zero.
+        vectorize: If True, a single batched pass differentiates all elements of the gradient, instead of one pass for
+            each.
         outer_jacobian_strategy: "reverse-mode", or "forward-mode" to push tangents through the backward pass.
             "forward-mode" requires `vectorize`.
     """
@@ -399,16 +404,17 @@ def _gradient_and_vector(
 
 @enable_grad()
 def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """Return the output of `func`, and the product of the vector `v` with the Hessian, as a pair.
+    """Return a pair: the output of `func`, and the product of the vector `v` and the Hessian.
 
     The product has the inputs' shapes. The whole Hessian is never computed. PyTorch: torch.autograd.functional.vhp.
 
     Args:
         func: A function of the inputs that returns a tensor with one element.
-        inputs: A tensor, or a tuple of tensors.
-        v: A tensor or tuple of the inputs' shapes; may be omitted for a single number.
-        create_graph: Record this computation too, so that you can differentiate the results again.
-        strict: Raise RuntimeError if a result doesn't depend on an input, instead of returning zeros.
+        inputs: The arguments of `func`: a tensor, or a tuple of tensors.
+        v: The vector: a tensor or a tuple of tensors with the shapes of the inputs. You can omit it if the input is a
+            single number.
+        create_graph: If True, record this computation too, so that you can differentiate the results again.
+        strict: If True, raise RuntimeError if a result doesn't depend on an input. If False, the derivative is zero.
     """
     several, given, vs, output, gradient = _gradient_and_vector(func, inputs, v, create_graph, strict, "vhp")
     missing = errors.FUNCTIONAL_INDEPENDENT.format("jacobian", "{}", "")
@@ -420,7 +426,7 @@ def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 @enable_grad()
 def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """Return the output of `func`, and the product of the Hessian with the vector `v`, as a pair.
+    """Return a pair: the output of `func`, and the product of the Hessian and the vector `v`.
 
     The product has the inputs' shapes. The Hessian is symmetric if the second derivatives are continuous, so `vhp`
     gives the same product. `vhp` is faster, because `hvp` needs one more backward pass. PyTorch:
@@ -428,10 +434,11 @@ def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
     Args:
         func: A function of the inputs that returns a tensor with one element.
-        inputs: A tensor, or a tuple of tensors.
-        v: A tensor or tuple of the inputs' shapes; may be omitted for a single number.
-        create_graph: Record this computation too, so that you can differentiate the results again.
-        strict: Raise RuntimeError if a result doesn't depend on an input, instead of returning zeros.
+        inputs: The arguments of `func`: a tensor, or a tuple of tensors.
+        v: The vector: a tensor or a tuple of tensors with the shapes of the inputs. You can omit it if the input is a
+            single number.
+        create_graph: If True, record this computation too, so that you can differentiate the results again.
+        strict: If True, raise RuntimeError if a result doesn't depend on an input. If False, the derivative is zero.
     """
     several, given, vs, output, gradient = _gradient_and_vector(func, inputs, v, create_graph, strict, "hvp")
     seeds = _seeds(given)

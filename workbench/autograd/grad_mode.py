@@ -183,11 +183,11 @@ class set_multithreading_enabled(_GradMode):
 class inference_mode(_GradMode):
     """Don't record operations inside the `with` block, and don't count writes into tensors either.
 
-    This mode is faster than `no_grad` in PyTorch. The price: a tensor that is created inside can't be saved for
-    backward later. You can also decorate a function with `@torch.inference_mode()`.
+    In PyTorch, this mode is faster than `no_grad`. In return, a tensor that is created inside the block can't be saved
+    for backward later. You can also decorate a function with `@torch.inference_mode()`.
 
     Args:
-        mode: False switches inference mode off inside the block.
+        mode: If False, inference mode is off inside the block.
     """
 
     def __new__(cls, mode: bool | Callable[..., Any] = True) -> Any:

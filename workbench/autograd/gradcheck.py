@@ -74,18 +74,18 @@ def gradcheck(
         False
 
     Args:
-        func: A function of the inputs that returns a tensor, or several. Those that require grad are checked.
-        inputs: A tensor, or a sequence of arguments.
-        eps: How far each input element is moved up and down.
+        func: A function of the inputs that returns a tensor, or several. Outputs that require grad are checked.
+        inputs: The arguments of `func`: a tensor, or a sequence. Those that require grad are checked.
+        eps: How far each input element is moved up and down for the differences.
         atol, rtol: The tolerances: two entries may differ by `atol + rtol * abs(numeric)`.
-        raise_exception: Raise GradcheckError at the first failure, instead of returning False.
-        nondet_tol: How much the gradients of two equal backward passes may differ.
-        check_undefined_grad: Also run backward with missing gradients, which must count as zeros.
+        raise_exception: If True, the first failure raises GradcheckError. If False, the function returns False.
+        nondet_tol: How much the gradients of two identical backward passes may differ.
+        check_undefined_grad: If True, also check that backward treats a missing gradient as zeros.
         check_grad_dtypes: No effect: gradients must have their input's dtype in any case.
-        check_batched_grad, check_batched_forward_grad: Also run backward, or forward mode, under vmap.
-        check_forward_ad: Also check forward mode: the tangents of the outputs.
-        check_backward_ad: Check backward mode.
-        fast_mode: Compare the Jacobians along one random direction only, instead of element by element.
+        check_batched_grad, check_batched_forward_grad: If True, also check backward mode, or forward mode, under vmap.
+        check_forward_ad: If True, also check forward mode: the tangents of the outputs.
+        check_backward_ad: If True (the default), check backward mode.
+        fast_mode: If True, compare the Jacobians along one random direction only, instead of element by element.
         masked: No effect: there are no sparse tensors.
 
     Raises:
@@ -166,11 +166,11 @@ def gradgradcheck(
 
     Args:
         func: A function of the inputs that returns a tensor, or several.
-        inputs: A tensor, or a sequence of arguments.
-        grad_outputs: The gradients to start the first backward pass with; None for random numbers.
-        gen_non_contig_grad_outputs: Place the random `grad_outputs` in memory with gaps between their elements.
-        check_fwd_over_rev: Also check forward mode through the backward pass.
-        check_rev_over_rev: Check backward mode through the backward pass.
+        inputs: The arguments of `func`: a tensor, or a sequence. Those that require grad are checked.
+        grad_outputs: The gradients with which the first backward pass starts. None means random numbers.
+        gen_non_contig_grad_outputs: If True, the random `grad_outputs` have gaps between their elements in memory.
+        check_fwd_over_rev: If True, also check forward mode through the backward pass.
+        check_rev_over_rev: If True (the default), check backward mode through the backward pass.
 
     The other arguments are those of `gradcheck`.
     """

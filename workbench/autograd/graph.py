@@ -66,7 +66,7 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     A backward pass that needs the earlier value then raises an error, instead of computing a wrong gradient.
 
     Args:
-        tensor: A tensor, or several.
+        tensor: The tensor whose memory was written, or several tensors.
     """
     if not isinstance(tensor, (Tensor, Iterable)):
         raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
@@ -82,13 +82,13 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
 class saved_tensors_hooks:
     """Inside the `with` block, change how tensors are saved for backward.
 
-    Whenever an operation saves a tensor, `pack_hook` gets the tensor, and its result is stored instead. When
-    backward needs the tensor, `unpack_hook` makes it from the stored result. PyTorch:
+    Whenever an operation saves a tensor, `pack_hook` gets the tensor, and the object that it returns is stored instead.
+    When backward needs the tensor, `unpack_hook` makes a tensor from the stored object. PyTorch:
     torch.autograd.graph.saved_tensors_hooks.
 
     Args:
-        pack_hook: Takes a tensor and returns anything, which is stored instead.
-        unpack_hook: Takes the result of `pack_hook` and returns a tensor of the same values.
+        pack_hook: A function that takes a tensor and returns any object, which is stored instead.
+        unpack_hook: A function that takes the stored object and returns a tensor with the values of the original.
     """
 
     def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
@@ -153,10 +153,10 @@ def register_multi_grad_hook(
 
     Args:
         tensors: The tensors whose gradients `fn` gets.
-        fn: The function to call. In mode "all", it is called when all gradients have arrived, and takes a list of
-            them, with None for a tensor without a gradient. In mode "any", it takes the first gradient that
-            arrives.
-        mode: "all" or "any".
+        fn: The function to call. In mode "all", the call happens when all gradients have arrived, and the argument is a
+            list of them, with None for a tensor without a gradient. In mode "any", the argument is the first gradient
+            that arrives.
+        mode: When to call `fn`: "all" or "any", as above.
 
     Returns:
         A handle whose `remove()` removes the hook.

@@ -47,12 +47,20 @@ def _register(hooks: dict[int, Any], hook: Any) -> RemovableHandle:
 
 
 def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-    """Call `hook` with the gradient of this tensor, once all its uses have contributed.
+    """Call `hook` with the gradient of this tensor in each backward pass.
 
-    The result of the hook replaces the gradient. PyTorch: torch.Tensor.register_hook.
+    The call happens once the contributions of all uses of the tensor have been added up. PyTorch:
+    torch.Tensor.register_hook.
+
+    Example:
+        >>> x = torch.tensor(3.0, requires_grad=True)
+        >>> handle = x.register_hook(lambda gradient: 10 * gradient)
+        >>> (x * x).backward()
+        >>> x.grad
+        tensor(60.)
 
     Args:
-        hook: Takes the gradient; returns None, or a tensor that replaces it.
+        hook: A function that takes the gradient, and returns None or a tensor that replaces the gradient.
 
     Returns:
         A handle whose `remove()` removes the hook.
@@ -66,7 +74,7 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
 
 
 def retain_grad(self: Tensor) -> None:
-    """Store this non-leaf tensor's gradient in its `.grad` too, after all tensor hooks."""
+    """Make backward store the gradient of this tensor in `.grad`, even though it isn't a leaf."""
     if not self.requires_grad:
         raise failed(RuntimeError(errors.RETAIN_WITHOUT_GRAD), self)
     if not all([level.own for level in local.modes.levels]):
@@ -89,7 +97,7 @@ def retain_grad(self: Tensor) -> None:
 
 
 def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], None]) -> RemovableHandle:
-    """Call `hook` with this leaf after its gradient was accumulated; it must return None."""
+    """Call `hook` with this leaf tensor each time a gradient has been added to its `.grad`; it must return None."""
     if not self.requires_grad:
         raise failed(RuntimeError(errors.HOOK_WITHOUT_GRAD), self)
     if not self.is_leaf:
@@ -101,7 +109,7 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], No
 
 
 def register_node_hook(self: Node, fn: Callable[..., Any]) -> RemovableHandle:
-    """Call `fn(grad_inputs, grad_outputs)` after the node ran; a tuple it returns replaces grad_inputs."""
+    """Call `fn(grad_inputs, grad_outputs)` after the node ran; if it returns a tuple, that replaces `grad_inputs`."""
     extra = extra_of(self)
     if extra.post_hooks is None:
         extra.post_hooks = {}
@@ -109,7 +117,7 @@ def register_node_hook(self: Node, fn: Callable[..., Any]) -> RemovableHandle:
 
 
 def register_node_prehook(self: Node, fn: Callable[..., Any]) -> RemovableHandle:
-    """Call `fn(grad_outputs)` before the node runs; a tuple it returns replaces them."""
+    """Call `fn(grad_outputs)` before the node runs; if it returns a tuple, that replaces `grad_outputs`."""
     extra = extra_of(self)
     if extra.pre_hooks is None:
         extra.pre_hooks = {}

@@ -294,7 +294,7 @@ class Tensor(Facts, metaclass=TensorKind):
 
     @property
     def data(self) -> Tensor:
-        """The same memory as a tensor without history. Autograd doesn't see writes into it; gradients may be wrong."""
+        """A tensor without history in the same memory. Autograd doesn't see writes into it: gradients may be wrong."""
         out = self._detached()
         if listeners:
             emit(("unrecorded", "data", (self,), (out,)))

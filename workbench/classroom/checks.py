@@ -33,10 +33,10 @@ def check(prediction: Any, truth: Any, tolerance: float = 1e-3) -> str | Verdict
     next to the notebook registers the exercise.
 
     Args:
-        prediction: The prediction, or the name of an exercise. `...` means "not yet", and so does None unless
-            `truth` is None.
+        prediction: The prediction, or the name of an exercise. `...` means that there is no prediction yet, and so does
+            None unless `truth` is None.
         truth: The right value, or the answer to the exercise.
-        tolerance: How far a number may be off, relative to each element of `truth`.
+        tolerance: How far each number may be off, as a share of the right number.
 
     Raises:
         ValueError: if no exercise has this name.
@@ -115,9 +115,9 @@ def keep_points(path: Path, name: str, points: float) -> None:
 
 
 def progress() -> Progress:
-    """Return the points reached in each exercise of the notebooks in this folder.
+    """Return the points that you have in each exercise of the notebooks in this folder.
 
-    The result prints as a list, and a notebook shows it as a picture.
+    The result prints as a list. A notebook shows it as a picture.
     """
     return Progress(read_points(Path(FILE)))
 

@@ -38,9 +38,9 @@ def exercise(
     """Register an exercise, so that `check(name, answer)` judges answers to it: see `help(workbench.classroom)`.
 
     Args:
-        name: Words with hyphens between them.
+        name: The name of the exercise: words joined by hyphens.
         asks: The question, as a sentence.
-        solution: The right answer.
+        solution: The right answer: a value, a function or a class.
         probes: Functions by name. Each takes an answer, runs it and returns the result, which is compared with the
             result for the solution. Without probes, the answer itself is compared.
         misconceptions: Wrong answers, each with the hint that it triggers.

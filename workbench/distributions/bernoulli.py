@@ -18,7 +18,7 @@ __all__ = ["Bernoulli"]
 
 
 class Bernoulli(Distribution):
-    """Random variables that are 1 with probability `probs`, and otherwise 0.
+    """The distribution of a coin toss: 1 with probability `probs`, otherwise 0.
 
     Give either `probs` or `logits`, the log-odds `log(probs / (1 - probs))`. PyTorch: torch.distributions.Bernoulli.
     """

@@ -18,10 +18,10 @@ DIMENSIONS = "`{}` parameter must be at least one-dimensional."
 
 
 class Categorical(Distribution):
-    """Random class numbers, with a probability for each class.
+    """The distribution of a random class number from 0 to n - 1, with a probability for each class.
 
-    Give either `probs` or `logits`. Their last dimension has an entry per class; the other dimensions are a batch
-    of variables. Probabilities are divided by their sum, and logits have their logsumexp subtracted. PyTorch:
+    Give either `probs` or `logits`. Their last dimension has an entry for each class; the other dimensions are a batch
+    of variables. The probabilities of each variable are scaled so that they sum to one. PyTorch:
     torch.distributions.Categorical.
 
     Example:
@@ -30,8 +30,8 @@ class Categorical(Distribution):
         tensor(0.1667)
 
     Args:
-        probs: The probabilities, which needn't sum to one.
-        logits: The logarithms of the probabilities, up to a constant.
+        probs: The probabilities. They need not sum to one.
+        logits: The logarithms of the probabilities, up to a constant for each variable.
     """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}

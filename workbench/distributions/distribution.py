@@ -30,14 +30,14 @@ ONE_OF_TWO = "Either `probs` or `logits` must be specified, but not both."
 
 
 class Distribution:
-    """Base class of distributions: a batch of random variables that can be drawn, with their probabilities.
+    """Base class of distributions: a batch of random variables to sample from, and their probabilities.
 
     PyTorch: torch.distributions.Distribution.
 
     Args:
         batch_shape: The shape of the batch of independent variables.
         event_shape: The shape of one sample of one variable.
-        validate_args: Check parameters and values, and raise ValueError if they are invalid; None for the default.
+        validate_args: If True, raise ValueError for invalid parameters and values. None means the default setting.
     """
 
     arg_constraints: dict[str, Constraint] = {}
@@ -96,11 +96,11 @@ class Distribution:
             return self.rsample(sample_shape)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return samples through which the parameters get gradients: the parameters transform fixed noise."""
+        """Return samples through which the parameters get gradients: they are computed from parameters and noise."""
         raise NotImplementedError
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the density, or of the probability, of a value."""
+        """Return the logarithm of the probability of a value, or of its density if variables are continuous."""
         raise NotImplementedError
 
     def entropy(self) -> Tensor:

@@ -15,14 +15,14 @@ TOO_MANY = "Expected reinterpreted_batch_ndims <= len(base_distribution.batch_sh
 
 
 class Independent(Distribution):
-    """Combine variables of a batch: the variables along the last dimensions become the parts of one variable.
+    """A distribution that treats several variables of a batch as the parts of one variable.
 
-    For example, a batch of three normal variables becomes one variable with three parts. Its log-probability is the
-    sum of the log-probabilities of its parts. PyTorch: torch.distributions.Independent.
+    For example, a batch of three normal variables becomes one variable with three parts, whose log-probability is the
+    sum of the log-probabilities of the parts. PyTorch: torch.distributions.Independent.
 
     Args:
         base_distribution: The batch of variables.
-        reinterpreted_batch_ndims: The number of batch dimensions to combine, counted from the last one.
+        reinterpreted_batch_ndims: How many batch dimensions to combine, counted from the last one.
     """
 
     def __init__(

@@ -21,7 +21,7 @@ _rules: dict[tuple[type, type], Callable[[Any, Any], Tensor]] = {}
 
 
 def register_kl(type_p: type, type_q: type) -> Callable[[Callable[[Any, Any], Tensor]], Callable[[Any, Any], Tensor]]:
-    """Register the decorated function as `kl_divergence` of two classes of distributions."""
+    """Register the decorated function, which `kl_divergence` then calls for these two classes of distributions."""
     for each in (type_p, type_q):
         if not (isinstance(each, type) and issubclass(each, Distribution)):
             raise TypeError(
@@ -36,7 +36,7 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Callable[[Any, Any], Te
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """Return the Kullback-Leibler divergence of q from p: the mean of `log(p(x)) - log(q(x))` for x drawn from p.
+    """Measure how far q is from p (the Kullback-Leibler divergence): the mean of `log(p(x)) - log(q(x))` over x from p.
 
     The result has the batch shape. PyTorch: torch.distributions.kl_divergence.
 

@@ -14,7 +14,7 @@ __all__ = ["Laplace"]
 
 
 class Laplace(Distribution):
-    """Random variables with a density of `exp(-abs(x - loc) / scale) / (2 * scale)`.
+    """The Laplace distribution, with the density `exp(-abs(x - loc) / scale) / (2 * scale)`.
 
     PyTorch: torch.distributions.Laplace.
 

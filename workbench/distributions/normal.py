@@ -15,13 +15,20 @@ __all__ = ["Normal"]
 
 
 class Normal(Distribution):
-    """Normally distributed variables with mean `loc` and standard deviation `scale`.
+    """The normal distribution with mean `loc` and standard deviation `scale`.
 
     PyTorch: torch.distributions.Normal.
 
+    Example:
+        >>> mean = torch.tensor(0.0, requires_grad=True)
+        >>> noise = torch.distributions.Normal(mean, 2.0)
+        >>> noise.log_prob(torch.tensor(1.0)).backward()
+        >>> mean.grad
+        tensor(0.2500)
+
     Args:
-        loc: The mean, a number or a tensor with a mean per variable.
-        scale: The standard deviation, a number or a tensor with a standard deviation per variable.
+        loc: The mean: a number, or a tensor with a mean for each variable.
+        scale: The standard deviation: a number, or a tensor with one for each variable.
     """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}

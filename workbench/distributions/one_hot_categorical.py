@@ -15,7 +15,7 @@ __all__ = ["OneHotCategorical"]
 
 
 class OneHotCategorical(Distribution):
-    """Random rows with a one at the class that was drawn, and zeros elsewhere.
+    """The distribution of a random class, as a one-hot vector: 1 at the class that was drawn, 0 elsewhere.
 
     The arguments are those of Categorical. PyTorch: torch.distributions.OneHotCategorical.
 

@@ -14,7 +14,7 @@ __all__ = ["Uniform"]
 
 
 class Uniform(Distribution):
-    """Random variables spread evenly over the numbers from `low` up to, but not including, `high`.
+    """The uniform distribution over the numbers from `low` up to, but not including, `high`.
 
     PyTorch: torch.distributions.Uniform.
     """

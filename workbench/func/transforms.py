@@ -43,11 +43,11 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
         tensor(12.)
 
     Args:
-        func: A function that returns a tensor with one element and no dimensions.
-        argnums: The position of the argument to differentiate by, or a tuple of positions; negative ones count from
-            the end. For a tuple, the gradient is a tuple.
-        has_aux: `func` returns `(output, aux)`, where `aux` is anything. The new function returns `(gradient,
-            aux)`.
+        func: A function that returns a zero-dimensional tensor, such as a loss.
+        argnums: The position of the argument to differentiate with respect to. Negative positions count from the end.
+            For a tuple of positions, the gradient is a tuple.
+        has_aux: Set this if `func` returns a pair `(output, aux)`, where `aux` is any object. The new function then
+            returns `(gradient, aux)`.
     """
 
     @functools.wraps(func)
@@ -64,10 +64,10 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
     PyTorch: torch.func.grad_and_value.
 
     Args:
-        func: A function that returns a tensor with one element and no dimensions.
-        argnums: The position of the argument to differentiate by, or a tuple of positions; negative ones count from
-            the end. For a tuple, the gradient is a tuple.
-        has_aux: `func` returns `(output, aux)`.
+        func: A function that returns a zero-dimensional tensor, such as a loss.
+        argnums: The position of the argument to differentiate with respect to. Negative positions count from the end.
+            For a tuple of positions, the gradient is a tuple.
+        has_aux: Set this if `func` returns a pair `(output, aux)`, where `aux` is any object.
 
     Returns:
         A function that returns `(gradient, value)`, or `(gradient, (value, aux))` with `has_aux`.
@@ -154,7 +154,7 @@ def _looked_into(outputs: list[Tensor], seeds: list[Any]) -> bool:
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """Run `func`, and return its output with a function that computes vector-Jacobian products.
+    """Run `func`, and return its output and a function that computes vector-Jacobian products.
 
     PyTorch: torch.func.vjp.
 
@@ -164,14 +164,15 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         (tensor([ 2., 40.]),)
 
     Args:
-        func: A function of tensors, or of trees of tensors.
-        primals: The arguments of `func`; the product has a gradient for each of them.
-        has_aux: `func` returns `(output, aux)`, where `aux` is anything.
+        func: A function of tensors, or of dicts, lists and tuples of tensors.
+        primals: The arguments of `func`: the point at which to compute the products. The product contains a gradient
+            for each of them.
+        has_aux: Set this if `func` returns a pair `(output, aux)`, where `aux` is any object.
 
     Returns:
-        `(output, pull)`, or `(output, pull, aux)` with `has_aux`. `pull` takes gradients (cotangents) with the
-        structure and the shapes of the output. It returns a tuple with a gradient for each of `primals`. You can
-        call `pull` again.
+        `(output, pull)`, or `(output, pull, aux)` with `has_aux`. `pull` takes gradients with the structure and the
+        shapes of the output. It returns a tuple with a gradient for each of `primals`. You can call `pull` several
+        times.
     """
     return _vjp(func, primals, ALL, has_aux)
 
@@ -209,14 +210,20 @@ def jacrev(
 ) -> Callable[..., Any]:
     """Return a function that computes the Jacobian of `func` in reverse mode, one row per element of the output.
 
-    For each tensor of the output, the Jacobian has a tensor for each argument of `argnums`. Its shape is the
+    For each tensor of the output, the Jacobian contains a tensor for each argument of `argnums`. Its shape is the
     output's shape followed by the argument's shape. PyTorch: torch.func.jacrev.
 
+    Example:
+        >>> torch.func.jacrev(lambda x: x * x.sum())(torch.tensor([1.0, 2.0]))
+        tensor([[4., 1.],
+                [2., 5.]])
+
     Args:
-        func: A function of tensors, or of trees of tensors.
-        argnums: The position of the argument to differentiate by, or a tuple of positions.
-        has_aux: `func` returns `(output, aux)`; the new function returns `(jacobian, aux)`.
-        chunk_size: The maximum number of rows computed at once; None computes all at once.
+        func: A function of tensors, or of dicts, lists and tuples of tensors.
+        argnums: The position of the argument to differentiate with respect to, or a tuple of positions.
+        has_aux: Set this if `func` returns a pair `(output, aux)`, where `aux` is any object. The new function then
+            returns `(jacobian, aux)`.
+        chunk_size: The maximum number of rows that are computed at once. None computes all rows at once.
     """
     if not (chunk_size is None or chunk_size > 0):
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
@@ -249,9 +256,10 @@ def jacrev(
 
 
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
-    """Run `func`, and return its output with the change of the output if the inputs move along `tangents`.
+    """Run `func`, and return its output and its directional derivative along `tangents`.
 
-    This change is the product of the Jacobian with `tangents`. PyTorch: torch.func.jvp.
+    This derivative is the product of the Jacobian with `tangents`: how fast the output changes if the arguments move in
+    this direction. PyTorch: torch.func.jvp.
 
     Example:
         >>> x, direction = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 0.0])
@@ -259,11 +267,12 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
         (tensor([1., 4.]), tensor([2., 0.]))
 
     Args:
-        func: A function of tensors, or of trees of tensors.
+        func: A function of tensors, or of dicts, lists and tuples of tensors.
         primals: The arguments of `func`, as a tuple.
-        tangents: A direction: a tuple with the structure and the shapes of `primals`.
-        strict: Raise RuntimeError if an output doesn't depend on the primals. Otherwise its tangent is zero.
-        has_aux: `func` returns `(output, aux)`, where `aux` is anything.
+        tangents: The direction: a tuple with the structure and the shapes of `primals`.
+        strict: If True, raise RuntimeError for an output that doesn't depend on the primals. If False, such an output
+            gets a tangent of zero.
+        has_aux: Set this if `func` returns a pair `(output, aux)`, where `aux` is any object.
 
     Returns:
         `(output, tangent)`, or `(output, tangent, aux)` with `has_aux`.
@@ -329,17 +338,23 @@ def _tangent_below(out: Tensor, level: Any, strict: bool) -> Tensor:
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """Run `func`, and return its output with a function that computes the change of the output along any tangents.
+    """Run `func` once, and return its output and a function that computes Jacobian-vector products there.
 
-    The function is cheaper than `jvp`: it doesn't run `func` again, but replays the recorded linear steps. PyTorch:
-    torch.func.linearize.
+    If you need the products for several tangents at the same point, this is cheaper than calling `jvp` for each, which
+    runs `func` again. PyTorch: torch.func.linearize.
+
+    Example:
+        >>> output, push = torch.func.linearize(torch.square, torch.tensor([1.0, 2.0]))
+        >>> push(torch.tensor([1.0, 0.0])), push(torch.tensor([0.0, 1.0]))
+        (tensor([2., 0.]), tensor([0., 4.]))
 
     Args:
-        func: A function of tensors, or of trees of tensors.
-        primals: The arguments of `func`.
+        func: A function of tensors, or of dicts, lists and tuples of tensors.
+        primals: The arguments of `func`: the point at which to compute the products.
 
     Returns:
-        `(output, push)`. `push` takes tangents with the structure and the shapes of `primals`.
+        `(output, push)`. `push` takes tangents with the structure and the shapes of `primals`, and returns the tangent
+        of the output.
     """
     output = func(*primals)
     leaves, structure = tree_flatten(primals)
@@ -387,15 +402,17 @@ def jacfwd(
 ) -> Callable[..., Any]:
     """Return a function that computes the Jacobian of `func` in forward mode, one column per element of the arguments.
 
-    The result is the same as that of `jacrev`. Forward mode is cheaper if the arguments have fewer elements than
-    the output. For negative `argnums`, PyTorch 2.13 returns zeros; the workbench returns the right values. PyTorch:
-    torch.func.jacfwd.
+    The result is the same as that of `jacrev`. Forward mode is cheaper if the arguments have fewer elements than the
+    output. PyTorch: torch.func.jacfwd, which returns zeros for negative `argnums`; the workbench returns the right
+    values.
 
     Args:
-        func: A function of tensors, or of trees of tensors.
-        argnums: The position of the argument to differentiate by, or a tuple of positions.
-        has_aux: `func` returns `(output, aux)`; the new function returns `(jacobian, aux)`.
-        randomness: What vmap does with random numbers: "error", "different" or "same".
+        func: A function of tensors, or of dicts, lists and tuples of tensors.
+        argnums: The position of the argument to differentiate with respect to, or a tuple of positions.
+        has_aux: Set this if `func` returns a pair `(output, aux)`, where `aux` is any object. The new function then
+            returns `(jacobian, aux)`.
+        randomness: How random numbers in `func` are drawn for the columns: "error", "different" or "same", as for
+            `vmap`.
     """
 
     @functools.wraps(func)
@@ -434,7 +451,7 @@ def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any
 
     Args:
         func: A function of tensors.
-        argnums: The position of the argument to differentiate by, or a tuple of positions.
+        argnums: The position of the argument to differentiate with respect to, or a tuple of positions.
     """
     return jacfwd(jacrev(func, argnums), argnums)
 
@@ -523,10 +540,11 @@ def vmap(
     *,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """Return a function that runs `func` for every sample of a batch at once.
+    """Return a function that applies `func` to all samples of a batch at once.
 
-    An output that is the same for all samples is repeated along the dimension `out_dims`. PyTorch 2.13 repeats such
-    an output along the first dimension, whatever `out_dims` is. PyTorch: torch.func.vmap.
+    Write `func` for one sample. The returned function takes a batch, and each output gets a batch dimension. An output
+    that is the same for all samples is repeated along the dimension `out_dims`. PyTorch: torch.func.vmap, which repeats
+    such an output along the first dimension, whatever `out_dims` is.
 
     Example:
         >>> rows = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -535,12 +553,13 @@ def vmap(
 
     Args:
         func: A function written for one sample.
-        in_dims: The batch dimension of each positional argument, or None for an argument that all samples share.
-            For an argument that is a tree of tensors, a tree of dimensions.
+        in_dims: The batch dimension of each positional argument, or None for an argument that all samples share. If an
+            argument is a dict, list or tuple of tensors, give a dict, list or tuple of dimensions with the same
+            structure.
         out_dims: The position of the batch dimension in each output.
-        randomness: "error" refuses random numbers, "different" draws other numbers for each sample, and "same" uses
-            the same numbers for all samples.
-        chunk_size: The maximum number of samples that run at once; None runs all at once.
+        randomness: "error" raises an error if `func` draws random numbers, "different" draws separate numbers for each
+            sample, and "same" uses the same numbers for all samples.
+        chunk_size: The maximum number of samples that are computed at once. None computes all samples at once.
     """
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
@@ -711,14 +730,15 @@ def functional_call(
 
     Args:
         module: The module to call.
-        parameter_and_buffer_dicts: Tensors by name, as one dict or a sequence of dicts.
-        args: The positional arguments of the call, as a tuple, or one argument.
-        kwargs: The keyword arguments of the call.
-        tie_weights: Give every name of a shared tensor the same value.
-        strict: Require a tensor for every parameter and buffer, and no others.
+        parameter_and_buffer_dicts: A dict that maps names of parameters and buffers to tensors, or a sequence of such
+            dicts.
+        args: The positional arguments of the call, as a tuple. A single argument needs no tuple.
+        kwargs: The keyword arguments of the call, as a dict.
+        tie_weights: If True, the value given for one name of a shared tensor is used for all its names.
+        strict: If True, the dicts must name every parameter and buffer of the module, and nothing else.
 
     Raises:
-        RuntimeError: if `strict` and a name is missing or unexpected.
+        RuntimeError: if `strict` is True and a name is missing or unexpected.
         ValueError: if two dicts give the same name, or two names of a shared tensor different values.
     """
     given = _merged_dicts(parameter_and_buffer_dicts)
@@ -826,11 +846,11 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Tensor], dict[s
     torch.func.stack_module_state.
 
     Args:
-        models: The modules.
+        models: The modules, all of one class.
 
     Returns:
-        `(parameters, buffers)`: two dicts of new leaves by name. Each leaf has a first dimension of size
-        `len(models)`.
+        `(parameters, buffers)`: two dicts that map names to new leaf tensors. The first dimension of each tensor has
+        the size `len(models)`.
 
     Raises:
         RuntimeError: if the modules differ in class, in training mode, or in which parameters require grad.

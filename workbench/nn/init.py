@@ -19,7 +19,7 @@ Random = np.random.Generator | None
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """Return the factor by which a layer's initial weights should be larger because of the activation after the layer.
+    """Return the recommended factor for a layer's initial weights, given the activation after the layer.
 
     For example, the factor is 1 for "linear" and "sigmoid", 5/3 for "tanh", and `sqrt(2)` for "relu". For
     "leaky_relu", `param` is the negative slope.
@@ -104,7 +104,8 @@ def eye_(tensor: Tensor) -> Tensor:
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """Fill the kernels of a convolution so that the convolution returns its input channels unchanged.
 
-    Output channel i is input channel i. If there are more output channels than input channels, the rest is zero.
+    Output channel i of the convolution is then input channel i. If there are more output channels than input channels,
+    the rest is zero.
     """
     shape = tensor._array.shape
     if len(shape) not in (3, 4, 5):
@@ -155,12 +156,12 @@ def kaiming_uniform_(
     The numbers are between -b and b, where `b = gain * sqrt(3 / fan)`.
 
     Args:
-        tensor: A weight of at least two dimensions.
-        a: The negative slope of the LeakyReLU after the layer.
-        mode: "fan_in" divides by the number of inputs, which preserves the spread of values. "fan_out" divides by
-            the number of outputs, which preserves that of gradients.
-        nonlinearity: The activation after the layer, as `calculate_gain` takes it.
-        generator: The generator of random numbers; None for the default one.
+        tensor: The weight to fill, with at least two dimensions.
+        a: The negative slope of the LeakyReLU after the layer. It matters only for "leaky_relu".
+        mode: "fan_in" divides by the number of inputs, which preserves the spread of values. "fan_out" divides by the
+            number of outputs, which preserves the spread of gradients.
+        nonlinearity: The name of the activation after the layer, as for `calculate_gain`.
+        generator: The random number generator. None means the default generator.
     """
     std = _kaiming(tensor, a, mode, nonlinearity)
     return tensor if std is None else uniform_(tensor, -math.sqrt(3.0) * std, math.sqrt(3.0) * std, generator)
@@ -174,19 +175,19 @@ def kaiming_normal_(
     The standard deviation is `gain / sqrt(fan)`.
 
     Args:
-        tensor: A weight of at least two dimensions.
-        a: The negative slope of the LeakyReLU after the layer.
-        mode: "fan_in" divides by the number of inputs, which preserves the spread of values. "fan_out" divides by
-            the number of outputs, which preserves that of gradients.
-        nonlinearity: The activation after the layer, as `calculate_gain` takes it.
-        generator: The generator of random numbers; None for the default one.
+        tensor: The weight to fill, with at least two dimensions.
+        a: The negative slope of the LeakyReLU after the layer. It matters only for "leaky_relu".
+        mode: "fan_in" divides by the number of inputs, which preserves the spread of values. "fan_out" divides by the
+            number of outputs, which preserves the spread of gradients.
+        nonlinearity: The name of the activation after the layer, as for `calculate_gain`.
+        generator: The random number generator. None means the default generator.
     """
     std = _kaiming(tensor, a, mode, nonlinearity)
     return tensor if std is None else normal_(tensor, 0.0, std, generator)
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Random = None) -> Tensor:
-    """Fill a matrix with orthonormal rows, or columns if there are fewer, times `gain` (Saxe et al., 2013)."""
+    """Fill a matrix with orthogonal rows (or columns, if there are fewer) of length `gain` (Saxe et al., 2013)."""
     if tensor._array.ndim < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if not tensor._array.size:
@@ -199,7 +200,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Random = None) -> Te
 
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Random = None) -> Tensor:
-    """Fill a matrix with normal numbers, then set a share of each column to zero: `sparsity`, from 0 to 1."""
+    """Fill a matrix with normal numbers, and set the share `sparsity` (from 0 to 1) of each column to zero."""
     if tensor._array.ndim != 2:
         raise ValueError(errors.INIT_MATRIX)
     random, (rows, columns) = generator or default_generator(), tensor._array.shape

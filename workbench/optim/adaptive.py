@@ -11,22 +11,26 @@ from .optimizer import Group, OneByOne, _checked, _checked_ways
 
 
 class RMSprop(OneByOne):
-    """Divide each gradient by the root of a running mean of its squares (Hinton, 2012).
+    """Move each parameter against its gradient, divided by the gradient's recent size (Hinton, 2012).
 
-    `v = alpha * v + (1 - alpha) * grad**2`, then `p = p - lr * grad / (sqrt(v) + eps)`. PyTorch: torch.optim.RMSprop.
+    The size is the root of v, a running mean of squares: `v = alpha * v + (1 - alpha) * grad**2`. The step is
+    `p = p - lr * grad / (sqrt(v) + eps)`. PyTorch: torch.optim.RMSprop.
 
     Args:
-        params: Tensors, pairs (name, tensor), or a dict per group: the tensors in "params", and options for them.
+        params: The parameters to change: an iterable of tensors or of pairs (name, tensor). To use other options for
+            some parameters, pass a list of dicts, one for each group: its parameters in "params", and its own options.
         lr: The learning rate.
-        alpha: How much of the running mean each step keeps.
-        eps: Added to the root, so that it isn't zero.
-        weight_decay: Add this times the parameter to its gradient, which pulls the parameter toward zero.
-        momentum: Add this times the previous step to each step, both before the learning rate.
-        centered: Divide by an estimate of the standard deviation instead: `sqrt(v - mean**2)`.
-        maximize: Move along the gradient instead of against it.
-        differentiable: Record the step, so that gradients flow through it.
+        alpha: The share of the old running mean that is kept in each step.
+        eps: A small number added to the root, so that the step never divides by zero.
+        weight_decay: How strongly each step pulls a parameter p toward zero: `weight_decay * p` is added to its
+            gradient.
+        momentum: The share of the previous step that is added to each step. The learning rate multiplies the sum.
+        centered: If True, the step divides by an estimate of the gradient's standard deviation, `sqrt(v - mean**2)`,
+            where `mean` is a running mean of the gradient.
+        maximize: If True, each step increases the loss: it moves along the gradient instead of against it.
+        differentiable: If True, autograd tracks the step, so that you can differentiate through it.
 
-    `foreach` and `capturable` choose among PyTorch's kernels, which compute the same.
+    `foreach` and `capturable` are accepted for compatibility; they have no effect here.
     """
 
     def __init__(
@@ -83,21 +87,24 @@ class RMSprop(OneByOne):
 
 
 class Adagrad(OneByOne):
-    """Divide each gradient by the root of the sum of all its squares so far (Duchi et al., 2011).
+    """Move each parameter against its gradient, by less the larger all gradients so far were (Duchi et al., 2011).
 
-    `s = s + grad**2`, then `p = p - lr * grad / (sqrt(s) + eps)`. PyTorch: torch.optim.Adagrad.
+    Each step adds to a sum of squares, `s = s + grad**2`, and then computes `p = p - lr * grad / (sqrt(s) + eps)`.
+    PyTorch: torch.optim.Adagrad.
 
     Args:
-        params: Tensors, pairs (name, tensor), or a dict per group: the tensors in "params", and options for them.
+        params: The parameters to change: an iterable of tensors or of pairs (name, tensor). To use other options for
+            some parameters, pass a list of dicts, one for each group: its parameters in "params", and its own options.
         lr: The learning rate of the first step.
-        lr_decay: The learning rate of step n is `lr / (1 + (n - 1) * lr_decay)`.
-        weight_decay: Add this times the parameter to its gradient, which pulls the parameter toward zero.
-        initial_accumulator_value: The value of s at the start.
-        eps: Added to the root, so that it isn't zero.
-        maximize: Move along the gradient instead of against it.
-        differentiable: Record the step, so that gradients flow through it.
+        lr_decay: How fast the learning rate falls: in step n, it is `lr / (1 + (n - 1) * lr_decay)`.
+        weight_decay: How strongly each step pulls a parameter p toward zero: `weight_decay * p` is added to its
+            gradient.
+        initial_accumulator_value: The value of the sum of squares before the first step.
+        eps: A small number added to the root, so that the step never divides by zero.
+        maximize: If True, each step increases the loss: it moves along the gradient instead of against it.
+        differentiable: If True, autograd tracks the step, so that you can differentiate through it.
 
-    `foreach` and `fused` choose among PyTorch's kernels, which compute the same.
+    `foreach` and `fused` are accepted for compatibility; they have no effect here.
     """
 
     def __init__(
@@ -147,21 +154,23 @@ class Adagrad(OneByOne):
 
 
 class Adadelta(OneByOne):
-    """Divide each gradient by its root mean square, and multiply it by that of the steps so far (Zeiler, 2012).
+    """Move each parameter by about the size of its recent steps, against the gradient (Zeiler, 2012).
 
     `step = sqrt(d + eps) / sqrt(v + eps) * grad`, where v and d are running means of `grad**2` and `step**2`. Then `p =
     p - lr * step`. PyTorch: torch.optim.Adadelta.
 
     Args:
-        params: Tensors, pairs (name, tensor), or a dict per group: the tensors in "params", and options for them.
-        lr: A factor for each step.
-        rho: How much of both running means each step keeps.
-        eps: Added to both means, so that the first steps aren't zero.
-        weight_decay: Add this times the parameter to its gradient, which pulls the parameter toward zero.
-        maximize: Move along the gradient instead of against it.
-        differentiable: Record the step, so that gradients flow through it.
+        params: The parameters to change: an iterable of tensors or of pairs (name, tensor). To use other options for
+            some parameters, pass a list of dicts, one for each group: its parameters in "params", and its own options.
+        lr: The factor by which each step is multiplied.
+        rho: The share of the two old running means that is kept in each step.
+        eps: A small number added to both running means, so that the first steps aren't zero.
+        weight_decay: How strongly each step pulls a parameter p toward zero: `weight_decay * p` is added to its
+            gradient.
+        maximize: If True, each step increases the loss: it moves along the gradient instead of against it.
+        differentiable: If True, autograd tracks the step, so that you can differentiate through it.
 
-    `foreach` and `capturable` choose among PyTorch's kernels, which compute the same.
+    `foreach` and `capturable` are accepted for compatibility; they have no effect here.
     """
 
     def __init__(

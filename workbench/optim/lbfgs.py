@@ -16,19 +16,32 @@ def _number(loss: Any) -> float:
 
 
 class LBFGS(Optimizer):
-    """Take steps that use the curvature estimated from the last `history_size` gradients (Nocedal, 1980).
+    """Minimize a smooth loss using its curvature, estimated from the most recent gradients (Nocedal, 1980).
 
-    `step(closure)` calls `closure` several times. The closure must clear the gradients, compute the loss, call
+    Each `step(closure)` calls `closure` several times. The closure must clear the gradients, compute the loss, call
     `backward()` and return the loss. PyTorch: torch.optim.LBFGS.
 
+    Example:
+        >>> w = torch.tensor([3.0], requires_grad=True)
+        >>> optimizer = torch.optim.LBFGS([w])
+        >>> def closure():
+        ...     optimizer.zero_grad()
+        ...     loss = ((w - 1) ** 2).sum()
+        ...     loss.backward()
+        ...     return loss
+        >>> optimizer.step(closure)  # the loss before the step
+        tensor(4., grad_fn=<SumBackward0>)
+        >>> w
+        tensor([1.], requires_grad=True)
+
     Args:
-        params: Tensors, in a single group.
-        lr: The length of each step, relative to the direction.
-        max_iter: The maximum number of steps along a direction in one `step()`.
+        params: The parameters to change: an iterable of tensors. There can be only one group.
+        lr: The factor by which each direction is multiplied.
+        max_iter: The maximum number of iterations per `step()`. Each one computes a new direction and moves along it.
         max_eval: The maximum number of calls of `closure` in one `step()`; None means `max_iter * 5 // 4`.
-        tolerance_grad: Stop where no element of the gradient is larger.
-        tolerance_change: Stop where the parameters or the loss change by less.
-        history_size: How many earlier gradients count.
+        tolerance_grad: Stop when every element of the gradient is at most this large.
+        tolerance_change: Stop when the loss changes by less than this, or no parameter by more than this.
+        history_size: The number of earlier iterations from which the curvature is estimated.
         line_search_fn: Only None; line search is not implemented.
     """
 
@@ -71,7 +84,7 @@ class LBFGS(Optimizer):
             start = end
 
     def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
-        """Take up to `max_iter` steps, and return the loss before the first one.
+        """Run up to `max_iter` iterations, and return the loss before the first one.
 
         Args:
             closure: A function that clears the gradients, computes the loss, calls `backward()`, and returns the loss.

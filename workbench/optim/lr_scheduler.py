@@ -63,13 +63,15 @@ PLATEAU_GROUPS = (
 
 
 class LRScheduler:
-    """Set the learning rate of each group at every `step()`; a subclass computes the rates in `get_lr`.
+    """Base class of schedules: each `step()` sets the learning rates that a subclass computes in `get_lr`.
 
-    Call `step()` after the optimizer's steps of each epoch. PyTorch: torch.optim.lr_scheduler.LRScheduler.
+    Call `step()` once per epoch, after the optimizer's steps. PyTorch: torch.optim.lr_scheduler.LRScheduler.
 
     Args:
-        optimizer: The optimizer; the schedule starts from the learning rates of its groups.
-        last_epoch: The number of the last epoch of a resumed run; -1 for a new run.
+        optimizer: The optimizer whose learning rates to change. The schedule starts from the current rates of its
+            groups.
+        last_epoch: -1 for a new training run. For a run that is resumed, the last epoch before the interruption,
+            counted from 0.
     """
 
     _get_lr_called_within_step = False
@@ -147,9 +149,11 @@ class LambdaLR(LRScheduler):
     """Multiply the first learning rate by a function of the epoch.
 
     Args:
-        optimizer: The optimizer.
-        lr_lambda: A function that takes the epoch and returns a factor, or a list with one function per group.
-        last_epoch: The number of the last epoch of a resumed run; -1 for a new run.
+        optimizer: The optimizer whose learning rates to change.
+        lr_lambda: A function that takes the number of the epoch, counted from 0, and returns a factor; or a list with
+            one such function per group.
+        last_epoch: -1 for a new training run. For a run that is resumed, the last epoch before the interruption,
+            counted from 0.
     """
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
@@ -190,8 +194,9 @@ class StepLR(LRScheduler):
     Args:
         optimizer: The optimizer whose learning rates to change.
         step_size: The number of epochs between two changes.
-        gamma: The factor.
-        last_epoch: The number of the last epoch of a resumed run; -1 for a new run.
+        gamma: The factor by which the rate is multiplied at each change.
+        last_epoch: -1 for a new training run. For a run that is resumed, the last epoch before the interruption,
+            counted from 0.
     """
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
@@ -230,7 +235,7 @@ class MultiStepLR(LRScheduler):
 class LinearLR(LRScheduler):
     """Multiply the first learning rate by a factor that changes evenly from `start_factor` to `end_factor`.
 
-    It reaches `end_factor` after `total_iters` epochs and stays there.
+    The factor reaches `end_factor` after `total_iters` epochs and stays there.
     """
 
     def __init__(
@@ -267,7 +272,7 @@ class LinearLR(LRScheduler):
 class CosineAnnealingLR(LRScheduler):
     """Lower the learning rate to `eta_min` in `T_max` epochs along half a cosine wave, and then raise it again.
 
-    `lr = eta_min + (first_lr - eta_min) * (1 + cos(pi * epoch / T_max)) / 2`. See Loshchilov and Hutter (2017).
+    The rate is `eta_min + (first_lr - eta_min) * (1 + cos(pi * epoch / T_max)) / 2`. See Loshchilov and Hutter (2017).
     """
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
@@ -364,19 +369,19 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Multiply the learning rate by `factor` when a measure, such as the validation loss, stops improving.
+    """Multiply the learning rate by `factor` when a metric, such as the validation loss, stops improving.
 
-    After each epoch, pass the measure to `step`: `scheduler.step(validation_loss)`.
+    After each epoch, pass the value of the metric to `step`: `scheduler.step(validation_loss)`.
 
     Args:
         optimizer: The optimizer whose learning rates to change.
-        mode: "min" if a smaller measure is better, "max" if a larger one is.
-        factor: The factor, less than 1.
-        patience: How many epochs without improvement to accept before the rate is lowered.
-        threshold: By how much the measure must improve to count as improved.
-        threshold_mode: "rel" for a threshold relative to the best measure, "abs" for an absolute threshold.
-        cooldown: How many epochs to wait after a change before epochs without improvement count again.
-        min_lr: The smallest learning rate, or a list with one per group.
+        mode: "min" if smaller values of the metric are better, "max" if larger values are better.
+        factor: The factor by which the rate is multiplied, less than 1.
+        patience: How many epochs without improvement are accepted. After one more, the rate is lowered.
+        threshold: How much better than the best value a value must be to count as an improvement.
+        threshold_mode: "rel" if the threshold is a share of the best value, "abs" if it is an absolute difference.
+        cooldown: How many epochs after a change to ignore when epochs without improvement are counted.
+        min_lr: The smallest learning rate, or a list with the smallest rate of each group.
         eps: Skip a change of the learning rate that is smaller than this.
     """
 
@@ -413,7 +418,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.best, self.cooldown_counter, self.num_bad_epochs = self.mode_worse, 0, 0
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Compare the measure with the best one so far; lower the learning rates if it hasn't improved for too long."""
+        """Compare the metric with its best value so far; lower the rates if there was no improvement for too long."""
         current = float(metrics)
         if epoch is not None:
             warn(EPOCH)
@@ -455,25 +460,28 @@ class ReduceLROnPlateau(LRScheduler):
 
 
 class OneCycleLR(LRScheduler):
-    """Raise the learning rate to `max_lr`, then lower it to almost nothing, over the whole run (Smith and Topin, 2019).
+    """Raise the learning rate to `max_lr`, then lower it to almost zero, in one run (Smith and Topin, 2019).
 
-    With `cycle_momentum`, the momentum or the first of `betas` moves in the opposite direction.
+    Call `step()` after each batch. With `cycle_momentum`, the momentum (or the first of `betas`) falls while the rate
+    rises, and rises while the rate falls.
 
     Args:
-        optimizer: The optimizer.
-        max_lr: The largest learning rate, or a list with one per group.
-        total_steps: The number of steps; or give `epochs` and `steps_per_epoch`.
-        epochs: The number of epochs.
-        steps_per_epoch: The number of steps per epoch.
+        optimizer: The optimizer whose learning rates to change.
+        max_lr: The largest learning rate, or a list with the largest rate of each group.
+        total_steps: The number of steps in the whole run. Instead, you can give `epochs` and `steps_per_epoch`.
+        epochs: The number of epochs in the whole run.
+        steps_per_epoch: The number of steps in each epoch.
         pct_start: The share of the steps in which the rate rises.
-        anneal_strategy: "cos" or "linear".
-        cycle_momentum: Change the momentum, too.
-        base_momentum: The smallest momentum.
-        max_momentum: The largest momentum.
-        div_factor: The first rate is `max_lr / div_factor`.
-        final_div_factor: The last rate is the first divided by this.
-        three_phase: Lower the rate to the first one before lowering it further.
-        last_epoch: The number of the last step of a resumed run; -1 for a new run.
+        anneal_strategy: The shape of the rise and fall: "cos" for half a cosine wave, or "linear".
+        cycle_momentum: If True, the momentum changes, too.
+        base_momentum: The smallest momentum, which is used with the largest rate.
+        max_momentum: The largest momentum, which is used with the smallest rate.
+        div_factor: How low the rate is at the start: the run starts at `max_lr / div_factor`.
+        final_div_factor: How low the rate is at the end: the run ends at the start rate divided by this number.
+        three_phase: If True, the rate first falls back to its start value (as fast as it rose), and then to almost
+            zero.
+        last_epoch: -1 for a new training run. For a run that is resumed, the last step before the interruption, counted
+            from 0.
     """
 
     def __init__(
@@ -626,11 +634,11 @@ class _Several(LRScheduler):
 
 
 class SequentialLR(_Several):
-    """Run one schedule after another: schedule i + 1 begins at the epoch `milestones[i]`.
+    """Run several schedules, one after the other: `schedulers[i + 1]` begins at the epoch `milestones[i]`.
 
     Raises:
-        ValueError: if the schedules belong to different optimizers, or the number of schedules isn't that of
-            milestones plus 1.
+        ValueError: if the schedules belong to different optimizers, or if there isn't exactly one more schedule than
+            milestones.
         TypeError: if an element of `schedulers` isn't a schedule.
     """
 
@@ -675,7 +683,7 @@ class SequentialLR(_Several):
 
 
 class ChainedScheduler(_Several):
-    """Run several schedules at once: each changes the learning rate that the schedule before it has set."""
+    """Run several schedules at once: each one changes the learning rate that the one before it has set."""
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
         self.optimizer = self._take(schedulers, optimizer, " to be chained")
@@ -690,25 +698,29 @@ class ChainedScheduler(_Several):
 
 
 class CyclicLR(LRScheduler):
-    """Raise the learning rate from `base_lr` to `max_lr` and lower it again, over and over (Smith, 2017).
+    """Raise the learning rate from `base_lr` to `max_lr` and lower it again, in every cycle (Smith, 2017).
 
-    With `cycle_momentum`, the momentum or the first of `betas` moves in the opposite direction.
+    Call `step()` after each batch. With `cycle_momentum`, the momentum (or the first of `betas`) falls while the rate
+    rises, and rises while the rate falls.
 
     Args:
-        optimizer: The optimizer.
-        base_lr: The smallest learning rate, or a list with one per group.
-        max_lr: The largest learning rate, or a list with one per group.
-        step_size_up: The number of steps up.
-        step_size_down: The number of steps down; None for as many as up.
-        mode: "triangular" for cycles of one height, "triangular2" to halve each cycle, or "exp_range" to multiply the
-            height by `gamma` in each step.
-        gamma: The factor per step for "exp_range".
-        scale_fn: A function that takes the cycle, or the step, and returns the height; it replaces `mode`.
-        scale_mode: Whether `scale_fn` takes the "cycle" or the step ("iterations").
-        cycle_momentum: Change the momentum, too.
-        base_momentum: The smallest momentum.
-        max_momentum: The largest momentum.
-        last_epoch: The number of the last step of a resumed run; -1 for a new run.
+        optimizer: The optimizer whose learning rates to change.
+        base_lr: The smallest learning rate, or a list with the smallest rate of each group.
+        max_lr: The largest learning rate, or a list with the largest rate of each group.
+        step_size_up: The number of steps in which the rate rises.
+        step_size_down: The number of steps in which the rate falls. None means `step_size_up`.
+        mode: How the height of the cycles changes. "triangular" keeps the height, "triangular2" halves it after each
+            cycle, and "exp_range" multiplies it by `gamma` in each step.
+        gamma: For "exp_range", the factor by which the height is multiplied in each step.
+        scale_fn: A function that takes the number of the cycle, or of the step, and returns the height of the cycle as
+            a share of the full height. It replaces `mode`.
+        scale_mode: The argument of `scale_fn`: "cycle" for the number of the cycle, "iterations" for the number of the
+            step.
+        cycle_momentum: If True, the momentum changes, too.
+        base_momentum: The smallest momentum, which is used with the largest rate.
+        max_momentum: The largest momentum, which is used with the smallest rate.
+        last_epoch: -1 for a new training run. For a run that is resumed, the last step before the interruption, counted
+            from 0.
     """
 
     def __init__(

@@ -49,21 +49,23 @@ class _Decaying(OneByOne):
 
 
 class Adamax(_Decaying):
-    """Divide the mean gradient by the largest recent gradient (Kingma and Ba, 2015).
+    """Move each element by up to about `lr` per step, as Adam does, but scale by the largest recent gradient.
 
-    As in Adam, but with `v = max(beta2 * v, abs(grad) + eps)` instead of the root of a mean square. PyTorch:
-    torch.optim.Adamax.
+    The formula is that of Adam, but `v = max(beta2 * v, abs(grad) + eps)` replaces the root of a mean square. PyTorch:
+    torch.optim.Adamax; see Kingma and Ba (2015).
 
     Args:
-        params: Tensors, pairs (name, tensor), or a dict per group: the tensors in "params", and options for them.
+        params: The parameters to change: an iterable of tensors or of pairs (name, tensor). To use other options for
+            some parameters, pass a list of dicts, one for each group: its parameters in "params", and its own options.
         lr: The learning rate.
-        betas: `(beta1, beta2)`: how much of the mean gradient and of v each step keeps.
-        eps: Added to each gradient's size.
-        weight_decay: Add this times the parameter to its gradient, which pulls the parameter toward zero.
-        maximize: Move along the gradient instead of against it.
-        differentiable: Record the step, so that gradients flow through it.
+        betas: `(beta1, beta2)`: the share of the old mean gradient and of the old v that is kept in each step.
+        eps: A small number added to the absolute value of each gradient, so that the step never divides by zero.
+        weight_decay: How strongly each step pulls a parameter p toward zero: `weight_decay * p` is added to its
+            gradient.
+        maximize: If True, each step increases the loss: it moves along the gradient instead of against it.
+        differentiable: If True, autograd tracks the step, so that you can differentiate through it.
 
-    `foreach` and `capturable` choose among PyTorch's kernels, which compute the same.
+    `foreach` and `capturable` are accepted for compatibility; they have no effect here.
     """
 
     _second = "exp_inf"
@@ -98,17 +100,21 @@ class NAdam(_Decaying):
     PyTorch: torch.optim.NAdam.
 
     Args:
-        params: Tensors, pairs (name, tensor), or a dict per group: the tensors in "params", and options for them.
+        params: The parameters to change: an iterable of tensors or of pairs (name, tensor). To use other options for
+            some parameters, pass a list of dicts, one for each group: its parameters in "params", and its own options.
         lr: The learning rate.
-        betas: How much of the mean gradient and of its mean square each step keeps.
-        eps: Added to the root of the mean square, so that it isn't zero.
-        weight_decay: Add this times the parameter to its gradient, which pulls the parameter toward zero.
-        momentum_decay: How fast the momentum approaches the first of `betas`.
-        decoupled_weight_decay: Decay the weights as AdamW does, without changing the gradient.
-        maximize: Move along the gradient instead of against it.
-        differentiable: Record the step, so that gradients flow through it.
+        betas: `(beta1, beta2)`: the share of the old mean gradient and of the old mean square that is kept in each
+            step.
+        eps: A small number added to the root of the mean square, so that the step never divides by zero.
+        weight_decay: How strongly each step pulls a parameter p toward zero: `weight_decay * p` is added to its
+            gradient.
+        momentum_decay: How fast the momentum, which starts lower, approaches `beta1`.
+        decoupled_weight_decay: If True, the decay shrinks the weights directly, as in AdamW, instead of being added to
+            the gradient.
+        maximize: If True, each step increases the loss: it moves along the gradient instead of against it.
+        differentiable: If True, autograd tracks the step, so that you can differentiate through it.
 
-    `foreach` and `capturable` choose among PyTorch's kernels, which compute the same.
+    `foreach` and `capturable` are accepted for compatibility; they have no effect here.
     """
 
     def __init__(
@@ -143,21 +149,25 @@ class NAdam(_Decaying):
 
 
 class RAdam(_Decaying):
-    """Adam that doesn't divide by the root mean square until enough gradients are known (Liu et al., 2020).
+    """Adam whose first steps don't divide by the root mean square, which isn't reliable yet (Liu et al., 2020).
 
     PyTorch: torch.optim.RAdam.
 
     Args:
-        params: Tensors, pairs (name, tensor), or a dict per group: the tensors in "params", and options for them.
+        params: The parameters to change: an iterable of tensors or of pairs (name, tensor). To use other options for
+            some parameters, pass a list of dicts, one for each group: its parameters in "params", and its own options.
         lr: The learning rate.
-        betas: How much of the mean gradient and of its mean square each step keeps.
-        eps: Added to the root of the mean square, so that it isn't zero.
-        weight_decay: Add this times the parameter to its gradient, which pulls the parameter toward zero.
-        decoupled_weight_decay: Decay the weights as AdamW does, without changing the gradient.
-        maximize: Move along the gradient instead of against it.
-        differentiable: Record the step, so that gradients flow through it.
+        betas: `(beta1, beta2)`: the share of the old mean gradient and of the old mean square that is kept in each
+            step.
+        eps: A small number added to the root of the mean square, so that the step never divides by zero.
+        weight_decay: How strongly each step pulls a parameter p toward zero: `weight_decay * p` is added to its
+            gradient.
+        decoupled_weight_decay: If True, the decay shrinks the weights directly, as in AdamW, instead of being added to
+            the gradient.
+        maximize: If True, each step increases the loss: it moves along the gradient instead of against it.
+        differentiable: If True, autograd tracks the step, so that you can differentiate through it.
 
-    `foreach` and `capturable` choose among PyTorch's kernels, which compute the same.
+    `foreach` and `capturable` are accepted for compatibility; they have no effect here.
     """
 
     def __init__(
@@ -191,22 +201,24 @@ class RAdam(_Decaying):
 
 
 class ASGD(OneByOne):
-    """SGD with steps that get smaller, which also averages each parameter over the steps (Polyak and Juditsky, 1992).
+    """SGD with shrinking steps, which also averages each parameter over all steps (Polyak and Juditsky, 1992).
 
     `state[parameter]["ax"]` is the average over the steps after `t0`; until then it is the parameter itself. PyTorch:
     torch.optim.ASGD.
 
     Args:
-        params: Tensors, pairs (name, tensor), or a dict per group: the tensors in "params", and options for them.
+        params: The parameters to change: an iterable of tensors or of pairs (name, tensor). To use other options for
+            some parameters, pass a list of dicts, one for each group: its parameters in "params", and its own options.
         lr: The learning rate of the first step.
-        lambd: How strongly the parameters decay, and how fast the steps get smaller.
-        alpha: The power with which the learning rate falls: `lr / (1 + lambd * lr * t) ** alpha` after t steps.
+        lambd: How strongly the parameters decay toward zero, and how fast the steps shrink.
+        alpha: The power by which the learning rate falls. It is `lr / (1 + lambd * lr * t) ** alpha` after t steps.
         t0: The step after which averaging starts.
-        weight_decay: Add this times the parameter to its gradient, which pulls the parameter toward zero.
-        maximize: Move along the gradient instead of against it.
-        differentiable: Record the step, so that gradients flow through it.
+        weight_decay: How strongly each step pulls a parameter p toward zero: `weight_decay * p` is added to its
+            gradient.
+        maximize: If True, each step increases the loss: it moves along the gradient instead of against it.
+        differentiable: If True, autograd tracks the step, so that you can differentiate through it.
 
-    `foreach` and `capturable` choose among PyTorch's kernels, which compute the same.
+    `foreach` and `capturable` are accepted for compatibility; they have no effect here.
     """
 
     def __init__(
@@ -244,19 +256,21 @@ class ASGD(OneByOne):
 
 
 class Rprop(OneByOne):
-    """Step by the sign of the gradient: longer while the sign stays, shorter when it changes (Riedmiller, 1993).
+    """Use only the sign of each gradient: steps get longer while the sign stays, and shorter when it changes.
 
-    PyTorch: torch.optim.Rprop.
+    PyTorch: torch.optim.Rprop; see Riedmiller (1993).
 
     Args:
-        params: Tensors, pairs (name, tensor), or a dict per group: the tensors in "params", and options for them.
-        lr: The length of the first steps.
-        etas: The factors by which a step gets shorter and longer.
-        step_sizes: The shortest and the longest step.
-        maximize: Move along the gradient instead of against it.
-        differentiable: Record the step, so that gradients flow through it.
+        params: The parameters to change: an iterable of tensors or of pairs (name, tensor). To use other options for
+            some parameters, pass a list of dicts, one for each group: its parameters in "params", and its own options.
+        lr: The length of the first step of each element.
+        etas: A pair of factors: steps are multiplied by the first when the sign changes, and by the second while it
+            stays.
+        step_sizes: A pair: the shortest and the longest step.
+        maximize: If True, each step increases the loss: it moves along the gradient instead of against it.
+        differentiable: If True, autograd tracks the step, so that you can differentiate through it.
 
-    `foreach` and `capturable` choose among PyTorch's kernels, which compute the same.
+    `foreach` and `capturable` are accepted for compatibility; they have no effect here.
     """
 
     def __init__(

@@ -94,13 +94,16 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Optimizer:
-    """Base class of all optimizers: it holds parameters in groups, each with its own options; subclasses define `step`.
+    """Base class of all optimizers: a subclass defines `step`, which changes the parameters.
+
+    The parameters are in groups, each with its own options.
 
     PyTorch: torch.optim.Optimizer.
 
     Args:
-        params: Tensors, pairs (name, tensor), or a dict per group: the tensors in "params", and options for them.
-        defaults: The options of groups that don't set them.
+        params: The parameters to change: an iterable of tensors or of pairs (name, tensor). To use other options for
+            some parameters, pass a list of dicts, one for each group: its parameters in "params", and its own options.
+        defaults: The values of options that a group doesn't set itself.
     """
 
     _opt_called: bool | None = None  # whether there was a step since a schedule of the learning rate first asked
@@ -201,7 +204,7 @@ class Optimizer:
         self.param_groups = loaded
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(optimizer, args, kwargs)` before each step; it may return other arguments and keywords."""
+        """Call `hook(optimizer, args, kwargs)` before each step; it may return a new pair `(args, kwargs)`."""
         return _registered(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
@@ -274,8 +277,8 @@ def _checked_ways(optimizer: Optimizer) -> None:
 class SGD(OneByOne):
     """Move each parameter p against its gradient: `p = p - lr * grad`.
 
-    With `momentum`, each step moves against a decaying sum v of gradients. The sum starts with the first gradient,
-    and then `v = momentum * v + (1 - dampening) * grad` and `p = p - lr * v`. PyTorch: torch.optim.SGD.
+    With `momentum`, each step moves against v, a decaying sum of the gradients so far. The sum starts as the first
+    gradient. After that, `v = momentum * v + (1 - dampening) * grad` and `p = p - lr * v`. PyTorch: torch.optim.SGD.
 
     Example:
         >>> w = torch.tensor([1.0], requires_grad=True)
@@ -288,16 +291,18 @@ class SGD(OneByOne):
         tensor([0.5120], requires_grad=True)
 
     Args:
-        params: Tensors, pairs (name, tensor), or a dict per group: the tensors in "params", and options for them.
+        params: The parameters to change: an iterable of tensors or of pairs (name, tensor). To use other options for
+            some parameters, pass a list of dicts, one for each group: its parameters in "params", and its own options.
         lr: The learning rate.
-        momentum: The factor by which the sum decays in each step.
-        dampening: The share of each later gradient that isn't added to the sum.
-        weight_decay: Add this times the parameter to its gradient, which pulls the parameter toward zero.
-        nesterov: Use Nesterov momentum: move against `grad + momentum * v`.
-        maximize: Move along the gradient instead of against it.
-        differentiable: Record the step, so that gradients flow through it.
+        momentum: The share of the sum v that is kept in each step.
+        dampening: The share of each gradient, after the first one, that isn't added to v.
+        weight_decay: How strongly each step pulls a parameter p toward zero: `weight_decay * p` is added to its
+            gradient.
+        nesterov: If True, use Nesterov momentum: the step moves against `grad + momentum * v`.
+        maximize: If True, each step increases the loss: it moves along the gradient instead of against it.
+        differentiable: If True, autograd tracks the step, so that you can differentiate through it.
 
-    `foreach` and `fused` choose among PyTorch's kernels, which compute the same.
+    `foreach` and `fused` are accepted for compatibility; they have no effect here.
     """
 
     def __init__(
@@ -352,17 +357,20 @@ class Adam(OneByOne):
     `p = p - lr * m_hat / (sqrt(v_hat) + eps)`. PyTorch: torch.optim.Adam.
 
     Args:
-        params: Tensors, pairs (name, tensor), or a dict per group: the tensors in "params", and options for them.
+        params: The parameters to change: an iterable of tensors or of pairs (name, tensor). To use other options for
+            some parameters, pass a list of dicts, one for each group: its parameters in "params", and its own options.
         lr: The learning rate.
-        betas: `(beta1, beta2)`: how much of both running means each step keeps.
-        eps: Added to the root, so that it isn't zero.
-        weight_decay: Add this times the parameter to its gradient, which pulls the parameter toward zero.
-        amsgrad: Divide by the root of the largest v so far.
-        maximize: Move along the gradient instead of against it.
-        differentiable: Record the step, so that gradients flow through it.
-        decoupled_weight_decay: Decay the weights as AdamW does, without changing the gradient.
+        betas: `(beta1, beta2)`: the share of the old `m` and of the old `v` that is kept in each step.
+        eps: A small number added to the root, so that the step never divides by zero.
+        weight_decay: How strongly each step pulls a parameter p toward zero: `weight_decay * p` is added to its
+            gradient.
+        amsgrad: If True, the step divides by the root of the largest v so far, instead of the current one.
+        maximize: If True, each step increases the loss: it moves along the gradient instead of against it.
+        differentiable: If True, autograd tracks the step, so that you can differentiate through it.
+        decoupled_weight_decay: If True, the decay shrinks the weights directly, as in AdamW, instead of being added to
+            the gradient.
 
-    `foreach`, `fused` and `capturable` choose among PyTorch's kernels, which compute the same.
+    `foreach`, `fused` and `capturable` are accepted for compatibility; they have no effect here.
     """
 
     def __init__(
@@ -429,7 +437,7 @@ class Adam(OneByOne):
 
 
 class AdamW(Adam):
-    """Adam with weight decay that doesn't pass through the running means.
+    """Adam with decoupled weight decay, which shrinks the weights directly instead of being added to the gradient.
 
     Each step begins with `p = p * (1 - lr * weight_decay)`. The arguments are Adam's. See Loshchilov and Hutter (2019).
     PyTorch: torch.optim.AdamW.
@@ -466,7 +474,7 @@ class AdamW(Adam):
         )
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Continue from a state, which may be one of Adam's; the weights still decay as AdamW's."""
+        """Continue from the state of an AdamW or Adam optimizer; weight decay stays decoupled."""
         super().load_state_dict(state_dict)
         for group in self.param_groups:
             group["decoupled_weight_decay"] = True

@@ -28,10 +28,10 @@ def step(
 ) -> Stepper:
     """Return a Stepper, which runs the backward pass of `loss` one node at a time.
 
-    In a notebook, the Stepper shows the graph with buttons. In code, call its methods `step()`, `back()` and
-    `run()`. Running all steps does the same as `loss.backward()`, and raises the same errors. With `inputs`,
-    running all steps does the same as `autograd.grad`: no `.grad` changes, and the Stepper's `grads` has the
-    gradients. If the loss doesn't depend on an input, the error is raised only after the last node has run.
+    In a notebook, the Stepper shows the graph with buttons. In code, call its methods `step()`, `back()` and `run()`.
+    Running all steps does the same as `loss.backward()`, and raises the same errors. With `inputs`, running all steps
+    does the same as `autograd.grad`: the `.grad` attributes stay as they are, and the gradients are in `stepper.grads`.
+    If the loss doesn't depend on an input, the error is raised only after the last node has run.
 
     Example:
         >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -47,12 +47,12 @@ def step(
         tensor([2., 4.])
 
     Args:
-        loss: A tensor, or several.
-        inputs: The tensors to compute gradients for; None to add gradients to the `.grad` of all leaves.
-        grad: The gradient to start with, in the shape of `loss`; may be omitted for a single element.
-        create_graph: Record this backward pass too, so that you can differentiate the gradients again.
-        retain_graph: Keep the graph and its saved tensors for another backward pass.
-        allow_unused: With `inputs`, accept an input that the loss doesn't depend on.
+        loss: The tensor at which the backward pass starts, or several tensors.
+        inputs: The tensors to compute gradients for. With None, gradients are added to the `.grad` of all leaves.
+        grad: The gradient to start with, in the shape of `loss`. You can omit it if `loss` has a single element.
+        create_graph: If True, record this backward pass too, so that you can differentiate the gradients again.
+        retain_graph: If True, keep the graph and its saved tensors for another backward pass.
+        allow_unused: If True, `inputs` may contain a tensor that the loss doesn't depend on.
     """
     first = loss[0] if isinstance(loss, tuple | list) and loss else loss
     if is_of_torch(first):

@@ -339,9 +339,9 @@ class Stepper(PausedBackward):
         """Run until a place or condition, until the next breakpoint, or to the end.
 
         Args:
-            until: Where to stop. A node, a tensor, a scope or an operation ("mul", "MulBackward0") stops before that
-                node runs. A condition ("not finite", "norm > 10") stops after a step that meets it. So does a function
-                that takes the step just taken and returns True.
+            until: Where to stop. Given a node, a tensor, a scope or an operation ("mul", "MulBackward0"), `run` stops
+                before that node runs. Given a condition ("not finite", "norm > 10"), it stops after the first step that
+                meets it. You can also give a function that gets each step after it was taken, and returns True to stop.
         """
         stops = list(self.breakpoints)
         if until is not None:
@@ -483,7 +483,8 @@ class Stepper(PausedBackward):
     def switch(self, branch: Branch | str) -> Stepper:
         """Continue on another branch, at the step where you left that branch.
 
-        The Stepper goes back to the step where both branches part, and replays the gradients of the other branch.
+        The Stepper goes back to the step at which the two branches separate, and replays the gradients of the other
+        branch.
         """
         branch = self._named(branch)
         course = list(branch.steps)
@@ -558,9 +559,10 @@ class Stepper(PausedBackward):
         Remove it with `s.breakpoints.remove(...)`.
 
         Args:
-            place: An operation, a scope, a node, a tensor, or a function of the step that was just taken.
-            nonfinite: Stop after a step whose incoming or outgoing gradients contain nan or infinity; with `place`,
-                only there.
+            place: Where to stop: an operation, a scope, a node, a tensor, or a function that gets each step after it
+                was taken, and returns True to stop.
+            nonfinite: If True, stop after a step whose incoming or outgoing gradients contain nan or infinity. With
+                `place`, only steps there count.
             over: Stop after a step with a gradient whose norm is larger than this.
             under: Stop after a step with a gradient whose norm is smaller than this.
         """

@@ -75,7 +75,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """One run of the function: its result, its slope by each input (None if no gradient arrives), and its graph."""
+    """One run of the function: its result, its slope with respect to each input (or None), and its graph."""
 
     result: float
     slopes: Mapping[str, float | None]
@@ -99,13 +99,13 @@ def explore(f: Callable[..., Tensor], /, **inputs: Any) -> Exploration:
         >>> picture = workbench.explore(lambda x, w: (w * x).tanh(), x=2.0, w=(-3, 3))
         >>> picture.move(w=0.5)  # from code; in a notebook, drag the slider
         >>> print(picture.sentence)
-        f(x=2.0, w=0.5) is 0.7616; its slope is 0.21 by x and 0.8399 by w.
+        f(x=2.0, w=0.5) is 0.7616; its slope is 0.21 with respect to x and 0.8399 with respect to w.
 
     Args:
         f: A function whose parameters have the names of `inputs`. It returns a tensor with one element.
-        inputs: By name, the value of each parameter of `f`. A number is the start value of a slider. A pair (low,
-            high) is the range of a slider, which starts in the middle, or a little to the right if the middle is 0.
-            A tensor or an array gets no slider and stays constant.
+        inputs: A value for each parameter of `f`, passed by name. A number is the start value of a slider. A pair
+            (low, high) is the range of a slider, which starts in the middle, or a little to the right if the middle is
+            0. A tensor or an array gets no slider and stays constant.
 
     Raises:
         TypeError: if `f` isn't callable, or an input or the result has another type.
@@ -287,8 +287,14 @@ class Exploration(Picture):
         return f"{self.name}({', '.join([f'{name}={_brief(value)}' for name, value in values.items()])})"
 
     def _said(self, values: Mapping[str, float], run: Evaluation) -> str:
-        slopes = [f"{_brief(slope)} by {name}" for name, slope in run.slopes.items()]
-        return f"{self._call(values)} is {_brief(run.result)}; its slope is {series(slopes)}."
+        slopes = [f"{_brief(slope)} with respect to {name}" for name, slope in run.slopes.items() if slope is not None]
+        unreached = [name for name, slope in run.slopes.items() if slope is None]
+        parts = [f"{self._call(values)} is {_brief(run.result)}"]
+        if slopes:
+            parts.append(f"its slope is {series(slopes)}")
+        if unreached:
+            parts.append(f"no gradient reaches {series(unreached)}")
+        return "; ".join(parts) + "."
 
     # Drawing it.
 

@@ -41,8 +41,8 @@ _WAYS = {"reverse": "a backward for each element of an output", "forward": "a ta
 def jacobian(f: Callable[[Tensor], Tensor], x: Tensor, mode: Mode = "reverse", *, legend: bool = True) -> Picture:
     """Return a picture of the Jacobian of `f` at `x`, built one pass at a time.
 
-    The Jacobian has a row for each element of `f(x)` and a column for each element of `x`. Each backward pass adds
-    one row. In forward mode, each pass adds one column.
+    The Jacobian contains the derivative of each element of `f(x)` (one row each) with respect to each element of `x`
+    (one column each). Each backward pass adds one row. In forward mode, each pass adds one column.
 
     Example:
         >>> picture = workbench.jacobian(lambda x: x * x.sum(), torch.tensor([1.0, 2.0]), legend=False)
@@ -56,9 +56,9 @@ def jacobian(f: Callable[[Tensor], Tensor], x: Tensor, mode: Mode = "reverse", *
     Args:
         f: A function of one tensor that returns a tensor.
         x: The tensor at which to compute the Jacobian.
-        mode: "reverse" runs one backward pass per element of the output. "forward" pushes one tangent per element
-            of the input.
-        legend: Show the sentence that explains the picture.
+        mode: "reverse" runs one backward pass per element of the output. "forward" runs one forward-mode pass per
+            element of the input.
+        legend: If False, the picture omits the sentence that explains it.
 
     Raises:
         TypeError: if `x` or `f(x)` isn't a tensor.
@@ -247,13 +247,13 @@ def check(
 
     Args:
         f: A function of the inputs that returns one tensor or several.
-        inputs: A tensor, or a sequence of arguments.
-        mode: "reverse" checks backward passes, "forward" checks tangents.
+        inputs: The arguments of `f`: a tensor, or a sequence. Those that require grad are checked.
+        mode: "reverse" checks backward passes, "forward" checks forward mode.
         eps: How far each input element is moved up and down.
         atol: The absolute tolerance. An entry is right if it is within `atol + rtol * abs(numeric)` of the numeric
             entry.
         rtol: The relative tolerance.
-        legend: Show the sentence that explains the picture.
+        legend: If False, the picture omits the sentence that explains it.
 
     Raises:
         TypeError: if no input requires grad, or an output isn't a tensor.

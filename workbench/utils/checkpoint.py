@@ -449,20 +449,29 @@ def checkpoint(
 ) -> Any:
     """Call `function(*args, **kwargs)` without saving its intermediate tensors. Backward runs the function again.
 
-    This saves memory and costs a second forward pass. PyTorch: torch.utils.checkpoint.checkpoint.
+    This saves memory, but costs a second forward pass. PyTorch: torch.utils.checkpoint.checkpoint.
+
+    Example:
+        >>> x = torch.ones(3, requires_grad=True)
+        >>> y = torch.utils.checkpoint.checkpoint(lambda x: x.exp().sin(), x, use_reentrant=False)
+        >>> y.sum().backward()  # computes x.exp() and its sine again
+        >>> x.grad
+        tensor([-2.4784, -2.4784, -2.4784])
 
     Args:
-        function: A function that computes the same when it runs again.
+        function: A function that gives the same result every time it's called with the same arguments.
         args: The arguments of the function.
-        use_reentrant: Pass False, which is recommended. The old kind of checkpoint (True) has none of the options
-            below.
-        context_fn: A function that returns two contexts: one for the first run, and one for the runs in backward.
-        determinism_check: "default" raises an error if shapes or dtypes differ in the second run; "none" accepts
+        use_reentrant: Pass False, which is recommended. True chooses the old kind of checkpoint, which has no
+            `context_fn`, `determinism_check`, `debug` and `early_stop`, and takes no keyword arguments for `function`.
+        context_fn: A function that returns two context managers. The first run of `function` happens inside the first
+            one, and each run during backward inside the second.
+        determinism_check: "default" raises an error if the second run computes tensors of another shape or dtype.
+            "none" doesn't check.
+        debug: If True, the error for runs that differ lists the operators of both runs, with the lines that called
             them.
-        debug: If the runs differ, list the operators of both runs, with the lines that called them.
-        early_stop: Stop the second run as soon as it has recomputed all tensors that backward needs.
-        kwargs: The keyword arguments of the function. `preserve_rng_state=False` lets the second run draw other
-            random numbers.
+        early_stop: If True, the second run stops as soon as it has recomputed all tensors that backward needs.
+        kwargs: The keyword arguments of the function. `preserve_rng_state=False` is for `checkpoint` itself: the second
+            run may then draw other random numbers than the first.
 
     Raises:
         CheckpointError: in backward, if the second run differs.
@@ -505,16 +514,16 @@ def checkpoint_sequential(
     use_reentrant: bool | None = None,
     **kwargs: Any,
 ) -> Any:
-    """Apply functions or layers in turn, in `segments` checkpointed parts; the last part isn't checkpointed.
+    """Apply functions or layers one after the other, divided into parts whose intermediate tensors aren't saved.
 
-    PyTorch: torch.utils.checkpoint.checkpoint_sequential.
+    Each part except the last one runs under `checkpoint`. PyTorch: torch.utils.checkpoint.checkpoint_sequential.
 
     Args:
-        functions: The functions, such as an nn.Sequential; each gets the result of the one before it.
-        segments: The number of parts.
+        functions: A list of functions or layers, or an nn.Sequential. Each one gets the result of the one before it.
+        segments: The number of parts into which to divide the functions.
         input: The argument of the first function.
         use_reentrant: Pass False, which is recommended.
-        kwargs: Only `preserve_rng_state`, as for `checkpoint`.
+        kwargs: `preserve_rng_state`, as for `checkpoint`. No other keyword is accepted.
     """
     if use_reentrant is None:
         warn(

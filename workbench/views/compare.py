@@ -41,8 +41,8 @@ _READ = 10_000  # nodes, arrows and saved tensors of a trace, most of them in cl
 def compare(first: Timeline, second: Timeline) -> Picture:
     """Return a picture of two traces side by side, with one step per difference.
 
-    The picture shows both graphs at the end of their recordings. Boxes that differ are marked, and their text says
-    how: in their values, gradients, inputs, saved tensors, or order.
+    The picture shows both graphs at the end of their recordings. Boxes that differ are marked, and labeled with what
+    differs: values, gradients, inputs, saved tensors or order.
 
     Example:
         >>> x = torch.tensor([1.0, 2.0], requires_grad=True)

@@ -46,10 +46,9 @@ class watch:  # named as what a user writes: `with watch(model, optimizer):`
     - for each ReLU (a module, or a `relu` call directly before a layer), the share of units that are
       zero for the whole batch.
 
-    A line is written immediately, so a crash loses no line. If the file exists, new lines are appended.
+    Each line is written at once, so nothing is lost if the program crashes. If the file exists, new lines are appended.
 
-    If one of these problems occurs, a message goes to standard error, and the next step is recorded into a trace
-    next to the file. `workbench.load` reads the trace.
+    `watch` looks for these problems:
 
     - a norm that isn't finite;
     - gradients ten times as large as usual;
@@ -57,8 +56,9 @@ class watch:  # named as what a user writes: `with watch(model, optimizer):`
     - a parameter in the optimizer without a gradient in three watched steps;
     - a learning rate of 0 in three watched steps.
 
-    There is one exception. If a layer's output isn't finite and you call the model itself, the recording starts
-    right after this forward pass. Such a trace has the backward pass and the saved tensors, but no lines of the
+    When a problem occurs, `watch` prints a message to standard error and records the next step, in a file next to
+    `path`, which `workbench.load` reads. If a layer's output is NaN or infinite, it records the backward pass of the
+    current step instead, provided that the model was called as `model(x)`. That recording has no source lines for the
     forward pass.
 
     With several processes, such as those of `torchrun`, each process writes its own file: `run.rank0.jsonl`,
@@ -69,9 +69,9 @@ class watch:  # named as what a user writes: `with watch(model, optimizer):`
     Args:
         model: A module of PyTorch or of this package.
         optimizer: An optimizer of the same package.
-        every: Watch step 1, then one step in `every`.
-        path: The file to write.
-        keep: The maximum number of steps to record after problems.
+        every: Watch step 1, then every `every`-th step: with 50, steps 1, 51, 101 and so on.
+        path: The file to which lines are appended.
+        keep: The maximum number of steps to record because of problems.
 
     Raises:
         TypeError: if `model` isn't a module, or `optimizer` isn't an optimizer.

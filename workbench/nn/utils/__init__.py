@@ -45,9 +45,10 @@ def get_total_norm(
 
     Args:
         tensors: The tensors, for example the gradients of a model.
-        norm_type: 2 for the root of the sum of squares, 1 for the sum of absolute values, inf for the largest one.
-        error_if_nonfinite: Raise RuntimeError if the norm is nan or inf.
-        foreach: Chooses among PyTorch's kernels, which compute the same.
+        norm_type: 2 for the square root of the sum of squares, 1 for the sum of absolute values, inf for the largest
+            absolute value.
+        error_if_nonfinite: If True, raise RuntimeError if the norm is nan or inf.
+        foreach: Accepted for compatibility; it has no effect here.
     """
     order, listed = float(norm_type), _listed(tensors)
     with no_grad():
@@ -78,19 +79,29 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Scale all gradients down in place by one factor, so that their total norm is at most `max_norm`.
+    """Scale all gradients down by the same factor, in place, so that their total norm is at most `max_norm`.
 
-    PyTorch: torch.nn.utils.clip_grad_norm_; see Pascanu et al. (2013).
+    The total norm is that of one vector which contains all gradients. PyTorch: torch.nn.utils.clip_grad_norm_; see
+    Pascanu et al. (2013).
+
+    Example:
+        >>> w = torch.zeros(2, requires_grad=True)
+        >>> w.grad = torch.tensor([3.0, 4.0])
+        >>> nn.utils.clip_grad_norm_([w], max_norm=1.0)
+        tensor(5.)
+        >>> w.grad
+        tensor([0.6000, 0.8000])
 
     Args:
-        parameters: Parameters, or one tensor; those without a gradient are skipped.
-        max_norm: The largest total norm.
-        norm_type: 2 for the root of the sum of squares, 1 for the sum of absolute values, inf for the largest one.
-        error_if_nonfinite: Raise RuntimeError if the norm is nan or inf.
-        foreach: Chooses among PyTorch's kernels, which compute the same.
+        parameters: The parameters whose gradients to scale, or one tensor. Parameters without a gradient are skipped.
+        max_norm: The largest total norm to allow.
+        norm_type: 2 for the square root of the sum of squares, 1 for the sum of absolute values, inf for the largest
+            absolute value.
+        error_if_nonfinite: If True, raise RuntimeError if the norm is nan or inf.
+        foreach: Accepted for compatibility; it has no effect here.
 
     Returns:
-        The total norm before clipping, a tensor of no dimensions.
+        The total norm before clipping, as a zero-dimensional tensor.
     """
     listed = _listed(parameters)
     if not listed and isinstance(parameters, GeneratorType):

@@ -38,14 +38,14 @@ class _WeightNorm(Module):
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
-    """Replace a weight by a length and a direction, both learned: `weight = length * direction / norm(direction)`.
+    """Replace a weight by a learned length and a learned direction: `weight = length * direction / norm(direction)`.
 
     PyTorch: torch.nn.utils.parametrizations.weight_norm; see Salimans and Kingma (2016).
 
     Args:
-        module: The module that has the weight; it is returned.
+        module: The module that has the weight. It is changed in place and returned.
         name: The name of the weight.
-        dim: A length is learned for each index along this dimension; None for one length in all.
+        dim: The dimension along which each index has its own length. None means one length for the whole weight.
     """
     register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
     return module
@@ -102,12 +102,13 @@ def spectral_norm(
     PyTorch: torch.nn.utils.parametrizations.spectral_norm; see Miyato et al. (2018).
 
     Args:
-        module: The module that has the weight; it is returned.
+        module: The module that has the weight. It is changed in place and returned.
         name: The name of the weight.
-        n_power_iterations: The steps of the power iteration that estimates the singular value, in each training
-            forward.
-        eps: The smallest norm to divide by.
-        dim: The dimension of the outputs in the weight; None for 1 in transposed convolutions, otherwise 0.
+        n_power_iterations: How many steps of power iteration improve the estimate of the singular value in each forward
+            pass in training mode.
+        eps: The smallest norm to divide by. A smaller norm counts as `eps`.
+        dim: The dimension of the weight that has an index for each output. None means 1 for transposed convolutions,
+            and 0 for all other modules.
     """
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):

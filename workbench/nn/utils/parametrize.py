@@ -35,7 +35,7 @@ _cache: dict[tuple[int, str], Any] = {}
 
 @contextmanager
 def cached() -> Iterator[None]:
-    """Inside the `with` block, compute each parameter only once: when it is first read."""
+    """Inside the `with` block, run the parametrizations of each parameter only once: when it is first read."""
     global _open
     _open += 1
     try:
@@ -138,7 +138,7 @@ def _property(name: str) -> property:
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Return True if a module has a computed parameter, or one of the given name."""
+    """Return True if the module has a parameter with parametrizations, or if `tensor_name` is one."""
     held = vars(module).get("_modules", {}).get("parametrizations")
     return held is not None and (len(held) > 0 if tensor_name is None else tensor_name in held)
 
@@ -151,20 +151,20 @@ def type_before_parametrizations(module: Module) -> type:
 def register_parametrization(
     module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
 ) -> Module:
-    """Compute a parameter or buffer of the module with another module from now on, and return the module.
+    """Replace a parameter or buffer of `module` by the output of `parametrization`, and return `module`.
 
-    `module.weight` becomes `parametrization(original)`, where `original` is the new parameter. PyTorch:
-    torch.nn.utils.parametrize.register_parametrization.
+    `parametrization` runs each time the parameter is read: `module.weight` is then `parametrization(original)`, where
+    `original` is the parameter that is trained. PyTorch: torch.nn.utils.parametrize.register_parametrization.
 
     Args:
         module: The module that has the parameter.
         tensor_name: The name of the parameter or buffer.
-        parametrization: A module that takes the original and returns the parameter. With `right_inverse`, you can
-            also assign to the parameter.
-        unsafe: Don't check that the shape and dtype stay the same.
+        parametrization: A module that takes the original and returns the parameter. If it defines the inverse function,
+            `right_inverse`, you can also assign to the parameter.
+        unsafe: If True, the parametrization may change the shape and the dtype.
 
     Raises:
-        ValueError: if this changes the shape or dtype and `unsafe` is False.
+        ValueError: if the shape or dtype changes and `unsafe` is False.
     """
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
@@ -192,12 +192,13 @@ def register_parametrization(
 
 
 def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
-    """Make a computed parameter an ordinary one again, and return the module.
+    """Make a parameter with parametrizations an ordinary parameter again, and return the module.
 
     Args:
         module: The module that has the parameter.
         tensor_name: The name of the parameter.
-        leave_parametrized: Keep the current value; otherwise restore the original.
+        leave_parametrized: If True, the parameter keeps the value that its parametrizations compute. If False, it gets
+            the original value.
     """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")

@@ -20,12 +20,13 @@ def pad_sequence(
     padding_value: float = 0.0,
     padding_side: str = "right",
 ) -> Tensor:
-    """Return sequences of shape (length, ...) as one tensor (longest, batch, ...), filled up with `padding_value`.
+    """Join sequences of different lengths into one tensor, filling up the shorter ones with `padding_value`.
 
-    With `batch_first` the result is (batch, longest, ...). PyTorch: torch.nn.utils.rnn.pad_sequence.
+    The sequences have the shape (length, …), and the result has the shape (longest length, batch, …). With
+    `batch_first`, it is (batch, longest length, …). PyTorch: torch.nn.utils.rnn.pad_sequence.
 
     Raises:
-        RuntimeError: if there is no sequence, or the dimensions after the first differ.
+        RuntimeError: if there is no sequence, or the sequences differ in a dimension other than the first.
     """
     if not isinstance(sequences, Iterable):
         raise RuntimeError(PAD_ITERABLE.format(type(sequences)))
@@ -49,7 +50,8 @@ def pad_sequence(
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
     """Return the sequences of a padded tensor, each cut to its length.
 
-    Without `batch_first` it swaps the first two dimensions of `padded_sequences` in place, as PyTorch does.
+    Without `batch_first`, the function also swaps the first two dimensions of `padded_sequences` in place, as in
+    PyTorch.
     """
     if not batch_first:
         padded_sequences.transpose_(0, 1)

@@ -97,15 +97,15 @@ class DataLoader:
         tensor([3, 4]) tensor([ 9, 16])
 
     Args:
-        dataset: A Dataset, a list, or an IterableDataset.
-        batch_size: The number of samples per batch; None for single samples.
-        shuffle: Use a new random order in each iteration over the loader.
-        sampler: The numbers of the samples in the order to use, instead of `shuffle`.
-        batch_sampler: Lists with the numbers of each batch, instead of `batch_size`, `shuffle`, `sampler` and
+        dataset: The samples: a Dataset, a list, or an IterableDataset.
+        batch_size: The number of samples per batch. With None, the loader yields single samples.
+        shuffle: If True, each iteration over the loader uses a new random order.
+        sampler: Yields sample indices in the order to use; replaces `shuffle`.
+        batch_sampler: Yields one list of sample indices per batch; replaces `batch_size`, `shuffle`, `sampler` and
             `drop_last`.
-        collate_fn: A function that makes a batch from a list of samples; None for `default_collate`.
-        drop_last: Leave out the last batch if it isn't full.
-        generator: The generator of random numbers for `shuffle`; None for the default one.
+        collate_fn: A function that makes a batch from a list of samples. None means `default_collate`.
+        drop_last: If True, the last batch is left out unless it is full.
+        generator: The random number generator for `shuffle`. None means the default generator.
     """
 
     def __init__(

@@ -40,7 +40,7 @@ class Dataset:
 
 
 class TensorDataset(Dataset):
-    """A dataset from tensors with the same number of rows: sample i is the tuple of their rows i."""
+    """A dataset made of tensors with the same number of rows: sample i is a tuple with row i of each tensor."""
 
     def __init__(self, *tensors: Tensor) -> None:
         if any(tensors[0].size(0) != tensor.size(0) for tensor in tensors):
@@ -81,7 +81,7 @@ class ChainDataset(IterableDataset):
 
 
 class ConcatDataset(Dataset):
-    """A dataset of the samples of several datasets: those of the first, then those of the second, and so on."""
+    """A dataset that joins several datasets: the samples of the first one, then those of the second, and so on."""
 
     def __init__(self, datasets: Iterable[Dataset]) -> None:
         self.datasets: list[Any] = list(datasets)
@@ -104,7 +104,7 @@ class ConcatDataset(Dataset):
 
 
 class Subset(Dataset):
-    """A dataset that contains only some samples of another dataset: those with the numbers in `indices`."""
+    """A dataset that contains some samples of another dataset: those at the positions in `indices`."""
 
     def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
         self.dataset, self.indices = dataset, indices
@@ -121,8 +121,8 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Random = Non
 
     Args:
         dataset: The dataset to split.
-        lengths: The number of samples of each Subset; or shares such as [0.8, 0.2], which sum to 1.
-        generator: The generator of random numbers; None for the default one.
+        lengths: The number of samples in each Subset, or its share of all samples, such as [0.8, 0.2].
+        generator: The random number generator. None means the default generator.
     """
     count = len(dataset)
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:

@@ -35,7 +35,7 @@ def _count(name: str, given: Any) -> int:
 
 
 class Sampler:
-    """Base class of samplers, which choose the order of samples: iterating over one gives sample numbers."""
+    """Base class of samplers: iterating over a sampler yields sample indices in the order to use."""
 
     def __class_getitem__(cls, _item: Any) -> type:
         return cls
@@ -45,7 +45,7 @@ class Sampler:
 
 
 class SequentialSampler(Sampler):
-    """A sampler of all sample numbers in order."""
+    """A sampler that yields all sample indices in order."""
 
     def __init__(self, data_source: Any) -> None:
         self.data_source = data_source
@@ -58,10 +58,10 @@ class SequentialSampler(Sampler):
 
 
 class RandomSampler(Sampler):
-    """A sampler of all sample numbers in random order.
+    """A sampler that yields all sample indices in random order.
 
-    With `replacement`, each number is drawn independently, so a number may occur several times. `num_samples` is
-    how many numbers to draw, by default as many as there are samples.
+    With `replacement`, each index is drawn independently, so an index may occur several times. `num_samples` is how
+    many indices to draw, by default as many as there are samples.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class RandomSampler(Sampler):
 
 
 class SubsetRandomSampler(Sampler):
-    """A sampler of the given sample numbers in random order."""
+    """A sampler that yields the given sample indices in random order."""
 
     def __init__(self, indices: Sequence[int], generator: Random = None) -> None:
         self.indices, self.generator = indices, generator
@@ -100,9 +100,9 @@ class SubsetRandomSampler(Sampler):
 
 
 class WeightedRandomSampler(Sampler):
-    """A sampler that draws `num_samples` sample numbers with probabilities proportional to `weights`.
+    """A sampler that draws `num_samples` sample indices: index i with a probability proportional to `weights[i]`.
 
-    Without `replacement`, it draws each number at most once.
+    Without `replacement`, the sampler draws each index at most once.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class WeightedRandomSampler(Sampler):
 
 
 class BatchSampler(Sampler):
-    """A sampler of batches: lists of `batch_size` numbers from another sampler.
+    """A sampler that yields lists of `batch_size` sample indices, which it takes from another sampler.
 
     With `drop_last`, the last batch is left out if it isn't full.
     """
