@@ -201,7 +201,8 @@ print(workbench.explore(f, x=2.0)._repr_mimebundle_()["text/plain"])"""
     environment = {"PATH": str(tmp_path), "PYTHONPATH": str(CHECKOUT)}
     seen = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
     assert (seen.returncode, seen.stderr) == (0, "")
-    assert "f(x=6.0) is 36.0; its slope is 12.0 by x." in seen.stdout and "f(x=-2.0) is -6.0" in seen.stdout
+    assert "f(x=6.0) is 36.0; its slope is 12.0 with respect to x." in seen.stdout
+    assert "f(x=-2.0) is -6.0" in seen.stdout
     assert seen.stdout.endswith("put its program `dot` on the PATH.\n")
 
 
