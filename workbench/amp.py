@@ -128,10 +128,10 @@ def clear_autocast_cache() -> None:
 
 
 class autocast:
-    """A region in which PyTorch chooses dtypes for a device; a context manager and decorator.
+    """Inside the `with` block, let PyTorch choose the dtype of each operation; here, autocast has no effect.
 
-    On "cuda", autocast warns that there is no such device and does nothing, as PyTorch does without a GPU. On "cpu",
-    it requires `enabled=False`, and does nothing. PyTorch: torch.amp.autocast.
+    On "cuda", autocast warns that there is no such device, as PyTorch does without a GPU. On "cpu", it requires
+    `enabled=False`. You can also decorate a function. PyTorch: torch.amp.autocast.
     """
 
     def __init__(

@@ -45,10 +45,10 @@ class Why:
     """An explanation of a gradient. It prints as sentences; a notebook shows the gradient path and where it is cut.
 
     Attributes:
-        verdict: "none", "zero", "not finite", "sum" (of several backward passes) or "there".
+        verdict: What the gradient is: "none", "zero", "not finite", "sum" (of several backward passes) or "there".
         sentences: The statements that are certain.
         possible: Causes that are possible, if the certain statements don't explain the gradient.
-        advice: What to do.
+        advice: What you can do about it.
     """
 
     def __init__(self, trace: Trace, answer: Answer) -> None:

@@ -162,19 +162,16 @@ def backward(
 ) -> None:
     """Compute the gradient of `tensors` with respect to every leaf they depend on, and add it to the leaf's `.grad`.
 
-    If you give several tensors, their gradients are summed. Unlike in PyTorch, every `.grad` has its own memory
-    (DIFFERENCES.md).
+    The gradients of several tensors are summed. Unlike in PyTorch, every `.grad` has its own memory.
 
     Args:
         tensors: One or more tensors that require grad, such as a loss.
         grad_tensors: For each tensor, the gradient to start with, in the tensor's shape. If omitted, the gradient is 1;
             each tensor must then have a single element.
-        retain_graph: If True, keep the graph, so that you can run backward through it again. The default is the value
-            of `create_graph`.
+        retain_graph: If True, keep the graph for another backward pass. The default is the value of `create_graph`.
         create_graph: If True, record the backward pass too, so that you can differentiate the gradients again.
         grad_variables: Deprecated; use `grad_tensors`.
-        inputs: The tensors (or gradient edges) that get a gradient; all others get none. They need not be leaves. May
-            be a dict.
+        inputs: The tensors (or gradient edges) that get a gradient, leaves or not; all others get none. May be a dict.
 
     Raises:
         RuntimeError: if a tensor doesn't require grad, if the graph was already freed, or if a tensor has several
@@ -236,11 +233,9 @@ def _backward(
 
     Args:
         gradient: The gradient to start with, in this tensor's shape. For a single element, the default is 1.
-        retain_graph: If True, keep the graph, so that you can run backward through it again. The default is the value
-            of `create_graph`.
+        retain_graph: If True, keep the graph for another backward pass. The default is the value of `create_graph`.
         create_graph: If True, record the backward pass too, so that you can differentiate the gradients again.
-        inputs: The tensors (or gradient edges) that get a gradient; all others get none. They need not be leaves. May
-            be a dict.
+        inputs: The tensors (or gradient edges) that get a gradient, leaves or not; all others get none. May be a dict.
 
     Raises:
         RuntimeError: if this tensor doesn't require grad, its graph is freed, or `gradient` is needed but missing.
@@ -275,12 +270,10 @@ def grad(
         inputs: The tensors (or gradient edges) to differentiate with respect to. May be a dict.
         grad_outputs: For each output, the gradient to start with, in the output's shape. If omitted, the gradient is 1;
             each output must then have a single element.
-        retain_graph: If True, keep the graph, so that you can run backward through it again. The default is the value
-            of `create_graph`.
+        retain_graph: If True, keep the graph for another backward pass. The default is the value of `create_graph`.
         create_graph: If True, record the backward pass too, so that you can differentiate the results again.
         only_inputs: Deprecated; it has no effect.
-        allow_unused: If True, the result contains None for an input that no output depends on. Otherwise, such an input
-            raises RuntimeError.
+        allow_unused: If True, an input that no output depends on gets None. If False, it raises RuntimeError.
         is_grads_batched: If True, `grad_outputs` and the results have an additional first dimension. One backward pass
             computes the gradients for all rows of this dimension.
         materialize_grads: If True, the result contains zeros for an input that no output depends on.

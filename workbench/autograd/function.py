@@ -77,11 +77,10 @@ class FunctionCtx:
 
 
 class BackwardCFunction(Node, FunctionCtx):
-    """The node of one application of a Function: the `ctx` of its methods.
+    """The graph node of one call of `apply`, which is also the `ctx` of your methods.
 
-    Its records are flat tuples, because each nested tuple costs the cycle collector more than its creation: `_inputs`
-    has a shape and a dtype in turn for every argument, None twice for one that isn't a tensor; `_outputs` the same for
-    the outputs; `_saved` a tensor and a version in turn.
+    Its records are flat tuples, which cost the cycle collector less than nested ones: `_inputs` and `_outputs`
+    alternate shapes and dtypes (None for what isn't a tensor), and `_saved` alternates tensors and versions.
     """
 
     __slots__ = (
@@ -564,8 +563,8 @@ class Function(_SingleLevelFunction):
         tensor(6.)
 
     `forward(ctx, *args)` gets the arguments of `apply` and returns a tensor or a tuple of tensors. Autograd doesn't
-    track the operations inside `forward`. Pass tensors to `backward` with `ctx.save_for_backward`, and anything else as
-    attributes of `ctx`.
+    track the operations inside `forward`. Save tensors for `backward` with `ctx.save_for_backward`, and other objects
+    as attributes of `ctx`.
 
     `backward(ctx, *grad_outputs)` gets the gradient of each output, in the output's shape. It returns one value per
     argument of `forward`: a gradient in the argument's shape, or None if the argument needs no gradient.

@@ -203,9 +203,9 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """Return a pair: the outputs of `func`, and the product of the Jacobian and the vector `v`.
 
-    The product has the outputs' shapes. It says how fast the outputs change if the inputs move along `v`. It takes two
-    backward passes: the second one differentiates the first with respect to the gradient that the first one starts
-    with. `torch.func.jvp` needs only one forward pass. PyTorch: torch.autograd.functional.jvp.
+    The product has the outputs' shapes. It says how fast the outputs change if the inputs move along `v`. Computing the
+    product takes two backward passes: the second one differentiates the first with respect to the gradient that the
+    first one starts with. `torch.func.jvp` needs only one forward pass. PyTorch: torch.autograd.functional.jvp.
 
     Args:
         func: A function of the inputs that returns a tensor or a tuple of tensors.

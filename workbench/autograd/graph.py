@@ -116,7 +116,7 @@ class saved_tensors_hooks:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Inside the `with` block, save a copy of every saved tensor.
+    """Inside the `with` block, save a copy of each tensor for backward, instead of the tensor itself.
 
     PyTorch moves the copies from the GPU to the CPU's memory. In the workbench, all tensors are in that memory
     already.

@@ -69,7 +69,7 @@ class Meta:
 
 
 class Size(tuple):
-    """A shape: a tuple of ints that prints as torch.Size does; its slices and sums are shapes too."""
+    """The shape of a tensor: a tuple of ints. Slices of a shape, and sums of shapes, are shapes, too."""
 
     __slots__ = ()
 

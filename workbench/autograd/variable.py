@@ -53,7 +53,7 @@ class _HookMixin:
 
 
 class InplaceFunction(Function):
-    """A Function with a flag for working in place."""
+    """A Function with the attribute `inplace`, for old programs."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -136,9 +136,9 @@ _map_tensor_data = _nested_map(_is_tensor, lambda o: wrap(o._array), condition_m
 
 
 class NestedIOFunction(Function):
-    """A Function over nested lists of tensors, in forward_extended and backward_extended.
+    """A Function whose inputs and outputs are nested lists of tensors, for old programs.
 
-    Its methods flatten and nest; neither a call nor `apply` reaches them any longer, in PyTorch either.
+    As in PyTorch, neither a call nor `apply` runs its methods any longer.
     """
 
     def _parent(self) -> Any:

@@ -48,7 +48,7 @@ class Laplace(Distribution):
         return (2**0.5) * self.scale
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return loc - scale * sign(u) * log(1 - |u|), with noise u from -1 to 1."""
+        """Return samples `loc - scale * sign(u) * log(1 - abs(u))`, with uniform noise u from -1 to 1."""
         noise = 1 - 2 * rand(self._extended_shape(sample_shape), dtype=self.loc.dtype)
         return self.loc - self.scale * noise.sign() * (-noise.abs().clamp(max=1 - 2.0**-24)).log1p()
 
@@ -59,19 +59,19 @@ class Laplace(Distribution):
         return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
 
     def cdf(self, value: Tensor) -> Tensor:
-        """Return the probability of numbers up to a value."""
+        """Return the probability that a sample is at most `value`."""
         if self._validate_args:
             self._validate_sample(value)
         away = value - self.loc
         return 0.5 - 0.5 * away.sign() * (-away.abs() / self.scale).expm1()
 
     def icdf(self, value: Tensor) -> Tensor:
-        """Return the value below which numbers have the given probability."""
+        """Return the number x such that a sample is at most x with the probability `value`."""
         term = value - 0.5
         return self.loc - self.scale * term.sign() * (-2 * term.abs()).log1p()
 
     def entropy(self) -> Tensor:
-        """Return 1 + log(2 * scale)."""
+        """Return the entropy, `1 + log(2 * scale)`, in nats."""
         return 1 + (2 * self.scale).log()
 
     def expand(self, batch_shape: Sequence[int]) -> Laplace:

@@ -57,7 +57,7 @@ class Normal(Distribution):
         return self.stddev**2
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return loc + noise * scale, with standard normal noise."""
+        """Return samples `loc + noise * scale`, with standard normal noise."""
         noise = randn(self._extended_shape(sample_shape), dtype=self.loc.dtype)
         return self.loc + noise * self.scale
 
@@ -69,13 +69,13 @@ class Normal(Distribution):
         return -((value - self.loc) ** 2) / (2 * variance) - self.scale.log() - math.log(math.sqrt(2 * math.pi))
 
     def cdf(self, value: Tensor) -> Tensor:
-        """Return the probability of numbers up to a value."""
+        """Return the probability that a sample is at most `value`."""
         if self._validate_args:
             self._validate_sample(value)
         return 0.5 * (1 + ((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)).erf())
 
     def entropy(self) -> Tensor:
-        """Return 1/2 + log(2 pi)/2 + log(scale)."""
+        """Return the entropy, `(1 + log(2 * pi)) / 2 + log(scale)`, in nats."""
         return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()
 
     def expand(self, batch_shape: Sequence[int]) -> Normal:

@@ -72,7 +72,7 @@ class OneHotCategorical(Distribution):
         return self._categorical.log_prob(value.argmax(-1))
 
     def entropy(self) -> Tensor:
-        """Return the mean of minus the logarithm of the probability."""
+        """Return the entropy of the random class, in nats."""
         return self._categorical.entropy()
 
     def enumerate_support(self, expand: bool = True) -> Tensor:

@@ -46,23 +46,23 @@ class Uniform(Distribution):
         return (self.high - self.low) ** 2 / 12
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return low + noise * (high - low), with noise from 0 to 1."""
+        """Return samples `low + noise * (high - low)`, with uniform noise from 0 to 1."""
         noise = rand(self._extended_shape(sample_shape), dtype=self.low.dtype)
         return self.low + noise * (self.high - self.low)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return minus the logarithm of the interval's length; -inf outside the interval."""
+        """Return the logarithm of the density: `-log(high - low)` inside the interval, -inf outside."""
         if self._validate_args:
             self._validate_sample(value)
         inside = (self.low <= value).type_as(self.low) * (self.high > value).type_as(self.low)
         return inside.log() - (self.high - self.low).log()
 
     def cdf(self, value: Tensor) -> Tensor:
-        """Return the share of the interval below a value."""
+        """Return the probability that a sample is at most `value`."""
         if self._validate_args:
             self._validate_sample(value)
         return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
 
     def entropy(self) -> Tensor:
-        """Return the logarithm of the interval's length."""
+        """Return the entropy, `log(high - low)`, in nats."""
         return (self.high - self.low).log()

@@ -445,9 +445,10 @@ def jacfwd(
 
 
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
-    """Return a function that computes the Hessian of `func`: its second derivatives, as `jacfwd(jacrev(func))`.
+    """Return a function that computes the Hessian of `func`, which contains its second derivatives.
 
-    The Hessian's shape is the output's shape followed by the argument's shape twice. PyTorch: torch.func.hessian.
+    The Hessian is computed as `jacfwd(jacrev(func))`. Its shape is the output's shape, followed by the argument's shape
+    twice. PyTorch: torch.func.hessian.
 
     Args:
         func: A function of tensors.

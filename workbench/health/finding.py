@@ -56,7 +56,7 @@ class Finding:
         rule: A short name, such as "not finite".
         certain: True if the finding is certain, False if it is a question.
         sentence: What happened and where, with numbers.
-        next_step: What to do.
+        next_step: What to do about the problem.
         line: The line of your code.
         event: The event that shows the problem: `trace.frame(event + 1)` is the graph at that moment.
         ids: The nodes and tensors that the finding is about.

@@ -119,8 +119,8 @@ class Findings(list[Finding]):
     """A list of findings that prints as readable text: certain findings first, then possible issues.
 
     Attributes:
-        looked_at: What was checked.
-        lost: What the trace didn't record.
+        looked_at: What was checked, for the sentence that is printed if there are no findings.
+        lost: What the trace didn't record, so that it couldn't be checked.
         functions: The names of the Functions whose backward was checked.
     """
 

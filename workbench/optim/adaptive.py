@@ -87,7 +87,7 @@ class RMSprop(OneByOne):
 
 
 class Adagrad(OneByOne):
-    """Move each parameter against its gradient, by less the larger all gradients so far were (Duchi et al., 2011).
+    """Move each parameter against its gradient, in steps that shrink as gradients add up (Duchi et al., 2011).
 
     Each step adds to a sum of squares, `s = s + grad**2`, and then computes `p = p - lr * grad / (sqrt(s) + eps)`.
     PyTorch: torch.optim.Adagrad.
@@ -156,8 +156,8 @@ class Adagrad(OneByOne):
 class Adadelta(OneByOne):
     """Move each parameter by about the size of its recent steps, against the gradient (Zeiler, 2012).
 
-    `step = sqrt(d + eps) / sqrt(v + eps) * grad`, where v and d are running means of `grad**2` and `step**2`. Then `p =
-    p - lr * step`. PyTorch: torch.optim.Adadelta.
+    `step = sqrt(d + eps) / sqrt(v + eps) * grad`, where v and d are running means of `grad**2` and `step**2`, and then
+    `p = p - lr * step`. PyTorch: torch.optim.Adadelta.
 
     Args:
         params: The parameters to change: an iterable of tensors or of pairs (name, tensor). To use other options for

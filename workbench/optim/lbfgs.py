@@ -42,7 +42,7 @@ class LBFGS(Optimizer):
         tolerance_grad: Stop when every element of the gradient is at most this large.
         tolerance_change: Stop when the loss changes by less than this, or no parameter by more than this.
         history_size: The number of earlier iterations from which the curvature is estimated.
-        line_search_fn: Only None; line search is not implemented.
+        line_search_fn: Must be None: line search isn't available here.
     """
 
     def __init__(

@@ -382,7 +382,7 @@ class ReduceLROnPlateau(LRScheduler):
         threshold_mode: "rel" if the threshold is a share of the best value, "abs" if it is an absolute difference.
         cooldown: How many epochs after a change to ignore when epochs without improvement are counted.
         min_lr: The smallest learning rate, or a list with the smallest rate of each group.
-        eps: Skip a change of the learning rate that is smaller than this.
+        eps: The smallest change of the learning rate. Smaller changes are skipped.
     """
 
     def __init__(

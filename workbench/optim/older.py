@@ -49,7 +49,7 @@ class _Decaying(OneByOne):
 
 
 class Adamax(_Decaying):
-    """Move each element by up to about `lr` per step, as Adam does, but scale by the largest recent gradient.
+    """Adam that divides by the largest recent gradient, instead of the root of a mean square.
 
     The formula is that of Adam, but `v = max(beta2 * v, abs(grad) + eps)` replaces the root of a mean square. PyTorch:
     torch.optim.Adamax; see Kingma and Ba (2015).

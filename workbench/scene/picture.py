@@ -56,7 +56,7 @@ class Picture:
         it.
 
         Args:
-            path: Where to write.
+            path: The file to write.
             step: The step to draw, counted from 0: the player's "5 / 7" is step 4.
             theme: "light", "dark", "projector" or "print".
 

@@ -426,11 +426,11 @@ class Breakpoint:
         return is_called(node, self.place, self.names) if isinstance(self.place, str) else node is self.place
 
     def stops_before(self, node: Node | None) -> bool:
-        """Return True if it stops before this next node."""
+        """Return True if this breakpoint stops a run before the given next node."""
         return node is not None and not self.is_about_gradients and self._is_at(node)
 
     def stops_after(self, step: Step) -> bool:
-        """Return True if it stops after this step."""
+        """Return True if this breakpoint stops a run after the given step."""
         if not self.is_about_gradients or (self.place is not None and not self._is_at(step.node)):
             return False
         return bool(
@@ -441,7 +441,7 @@ class Breakpoint:
         )
 
     def told(self, called: Callable[[Node], str]) -> str:
-        """Return where it stops, and on what condition: `before mul`, `after any node: a norm over 10`."""
+        """Describe where the breakpoint stops, and on what condition: `before mul`, `after any node: a norm over 10`."""
         place = called(self.place) if isinstance(self.place, Node) else self.place or "any node"
         return f"after {place}: {', '.join(self._conditions)}" if self.is_about_gradients else f"before {place}"
 

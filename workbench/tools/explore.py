@@ -217,7 +217,7 @@ class Exploration(Picture):
             each()
 
     def board(self) -> Storyboard:
-        """Return the still picture of the sliders' positions."""
+        """Return a still picture of the graph at the sliders' current positions."""
         board = Storyboard(self._drawn(self._run, self.values, self.moved), title=self.storyboard.title)
         with suppress(LayoutUnavailable):  # it can still be told in words
             board.layout = self._all.layout

@@ -200,7 +200,7 @@ class PReLU(Module):
         init.constant_(self.weight, self.init)
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return each element, or the factor times it where it is negative."""
+        """Return each element; negative elements are multiplied by their factor."""
         return F.prelu(input, self.weight)
 
     def extra_repr(self) -> str:
@@ -220,7 +220,7 @@ class RReLU(Module):
         self.lower, self.upper, self.inplace = lower, upper, inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return each element, or a factor times it where it is negative."""
+        """Return each element; negative elements are multiplied by their factor."""
         return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
     def extra_repr(self) -> str:

@@ -144,7 +144,7 @@ class Conv1d(_Straight):
     _dims = 1
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return the convolution, (batch, out_channels, length), or without the batch."""
+        """Return the convolution, of shape (batch, out_channels, length), or without the batch."""
         return self._run(F.conv1d, input)
 
 
@@ -180,7 +180,7 @@ class Conv2d(_Straight):
     _dims = 2
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return the convolution, (batch, out_channels, height, width), or without the batch."""
+        """Return the convolution, of shape (batch, out_channels, height, width), or without the batch."""
         return self._run(F.conv2d, input)
 
 
@@ -211,7 +211,7 @@ class Conv3d(_Straight):
     _dims = 3
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return the convolution, (batch, out_channels, depth, height, width), or without the batch."""
+        """Return the convolution, of shape (batch, out_channels, depth, height, width), or without the batch."""
         return self._run(F.conv3d, input)
 
 

@@ -23,7 +23,7 @@ class Unfold(Module):
         self.kernel_size, self.dilation, self.padding, self.stride = kernel_size, dilation, padding, stride
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return the columns, (batch, window size, windows)."""
+        """Return the columns, of shape (batch, window size, windows)."""
         return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
 
     def extra_repr(self) -> str:
@@ -46,7 +46,7 @@ class Fold(Unfold):
         self.output_size = output_size
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return the images, (batch, channels, height, width)."""
+        """Return the images, of shape (batch, channels, height, width)."""
         how = self.kernel_size, self.dilation, self.padding, self.stride
         return F.fold(input, self.output_size, *how)
 

@@ -403,7 +403,7 @@ class LeakyReLU(Module):
         self.negative_slope, self.inplace = negative_slope, inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return each element, or `negative_slope` times it where it is negative."""
+        """Return each element; negative elements are multiplied by `negative_slope`."""
         return F.leaky_relu(input, self.negative_slope, self.inplace)
 
     def extra_repr(self) -> str:
@@ -459,7 +459,7 @@ class ELU(Module):
         self.alpha, self.inplace = alpha, inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return each element, or alpha * (exp(element) - 1) where it is negative."""
+        """Return each element; a negative element x becomes `alpha * (exp(x) - 1)`."""
         return F.elu(input, self.alpha, self.inplace)
 
     def extra_repr(self) -> str:
@@ -595,7 +595,7 @@ class NLLLoss(_WeightedLoss):
         self.ignore_index = ignore_index
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Return the mean over the samples, the sum, or each loss."""
+        """Return the mean over the samples, the sum, or each loss, as `reduction` chooses."""
         return F.nll_loss(input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
 
 
@@ -634,7 +634,7 @@ class CrossEntropyLoss(_WeightedLoss):
         self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Return the mean over the samples, the sum, or each loss."""
+        """Return the mean over the samples, the sum, or each loss, as `reduction` chooses."""
         how = None, self.ignore_index, None, self.reduction, self.label_smoothing
         return F.cross_entropy(input, target, self.weight, *how)
 
@@ -649,7 +649,7 @@ class L1Loss(_Loss):
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Return the mean, the sum, or each loss."""
+        """Return the mean, the sum, or each loss, as `reduction` chooses."""
         return F.l1_loss(input, target, reduction=self.reduction)
 
 
@@ -706,7 +706,7 @@ class SmoothL1Loss(_Loss):
         self.beta = beta
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Return the mean, the sum, or each loss."""
+        """Return the mean, the sum, or each loss, as `reduction` chooses."""
         return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
 
 
@@ -727,7 +727,7 @@ class HuberLoss(_Loss):
         self.delta = delta
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Return the mean, the sum, or each loss."""
+        """Return the mean, the sum, or each loss, as `reduction` chooses."""
         return F.huber_loss(input, target, self.reduction, self.delta)
 
 
@@ -746,7 +746,7 @@ class BCELoss(_WeightedLoss):
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Return the mean over the elements, the sum, or each loss."""
+        """Return the mean over the elements, the sum, or each loss, as `reduction` chooses."""
         return F.binary_cross_entropy(input, target, self.weight, reduction=self.reduction)
 
 
@@ -777,7 +777,7 @@ class BCEWithLogitsLoss(_WeightedLoss):
         self.register_buffer("pos_weight", pos_weight)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Return the mean over the elements, the sum, or each loss."""
+        """Return the mean over the elements, the sum, or each loss, as `reduction` chooses."""
         return F.binary_cross_entropy_with_logits(
             input, target, self.weight, reduction=self.reduction, pos_weight=self.pos_weight
         )

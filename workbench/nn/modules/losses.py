@@ -110,7 +110,7 @@ class TripletMarginLoss(_Loss):
         self.margin, self.p, self.eps, self.swap = margin, p, eps, swap
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        """Return the mean over the triplets, the sum, or each loss."""
+        """Return the mean over the triplets, the sum, or each loss, as `reduction` chooses."""
         how = self.margin, self.p, self.eps, self.swap
         return F.triplet_margin_loss(anchor, positive, negative, *how, reduction=self.reduction)
 
@@ -145,7 +145,7 @@ class PoissonNLLLoss(_Loss):
         self.log_input, self.full, self.eps = log_input, full, eps
 
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
-        """Return the mean over the elements, the sum, or each loss."""
+        """Return the mean over the elements, the sum, or each loss, as `reduction` chooses."""
         how = {"log_input": self.log_input, "full": self.full, "eps": self.eps, "reduction": self.reduction}
         return F.poisson_nll_loss(log_input, target, **how)  # type: ignore[arg-type]
 

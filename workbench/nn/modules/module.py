@@ -254,7 +254,7 @@ class Module(Stateful):
         return self._apply(lambda t: t.cuda())
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Do nothing: PyTorch compiles the module here."""
+        """Do nothing. In PyTorch, this method compiles the module."""
 
     def _apply(self, fn: Callable[[Tensor], Tensor]) -> Self:
         for module in self.children():

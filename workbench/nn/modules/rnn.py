@@ -218,10 +218,10 @@ class _Single(RNNBase):
         """Return all outputs of the last layer, and the last state of each layer and direction.
 
         Args:
-            input: A batch of sequences (length, batch, input_size), or (batch, length, input_size) with `batch_first`;
-                or one sequence (length, input_size).
-            hx: The state of each layer and direction before the first step, (layers * directions, batch, hidden_size).
-                None means zeros.
+            input: A batch of sequences, of shape (length, batch, input_size), or (batch, length, input_size) with
+                `batch_first`. Or a single sequence, of shape (length, input_size).
+            hx: The state of each layer and direction before the first step, of shape (layers * directions, batch,
+                hidden_size). None means zeros.
 
         Returns:
             `(output, last)`. `output` has `directions * hidden_size` features for each input element. `last` has the
@@ -370,8 +370,8 @@ class LSTM(RNNBase):
         """Return all outputs of the last layer, and the last state and cell of each layer and direction.
 
         Args:
-            input: A batch of sequences (length, batch, input_size), or (batch, length, input_size) with `batch_first`;
-                or one sequence (length, input_size).
+            input: A batch of sequences, of shape (length, batch, input_size), or (batch, length, input_size) with
+                `batch_first`. Or a single sequence, of shape (length, input_size).
             hx: The states and the cells before the first step, as a pair. Both have the shape (layers * directions,
                 batch, hidden_size). None means zeros.
 
@@ -463,7 +463,10 @@ class RNNCell(RNNCellBase):
         self.nonlinearity = nonlinearity
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        """Return the next state (batch, hidden_size) for input (batch, input_size); `hx` is the old state or zeros."""
+        """Return the next state, of shape (batch, hidden_size), for an input of shape (batch, input_size).
+
+        `hx` is the old state. None means zeros.
+        """
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
         return self._step(input, None if hx is None else (hx,))[0]
@@ -484,7 +487,10 @@ class LSTMCell(RNNCellBase):
         super().__init__("LSTM", input_size, hidden_size, bias, device, dtype)
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> State:
-        """Return the next state and cell for input (batch, input_size); `hx` has the old state and cell, or zeros."""
+        """Return the next state and cell for an input of shape (batch, input_size).
+
+        `hx` is a pair of the old state and cell. None means zeros.
+        """
         return self._step(input, hx)
 
 
@@ -503,5 +509,8 @@ class GRUCell(RNNCellBase):
         super().__init__("GRU", input_size, hidden_size, bias, device, dtype)
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        """Return the next state (batch, hidden_size) for input (batch, input_size); `hx` is the old state or zeros."""
+        """Return the next state, of shape (batch, hidden_size), for an input of shape (batch, input_size).
+
+        `hx` is the old state. None means zeros.
+        """
         return self._step(input, None if hx is None else (hx,))[0]

@@ -13,7 +13,7 @@ class CosineSimilarity(Module):
     PyTorch: torch.nn.CosineSimilarity.
 
     Args:
-        dim: The dimension along which the vectors lie. The result lacks it.
+        dim: The dimension of the vectors, which is removed from the result.
         eps: The smallest norm to divide by. A smaller norm counts as `eps`.
     """
 
@@ -22,7 +22,7 @@ class CosineSimilarity(Module):
         self.dim, self.eps = dim, eps
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        """Return the cosines; the result lacks the dimension `dim`."""
+        """Return the cosines, without the dimension `dim`."""
         return F.cosine_similarity(x1, x2, self.dim, self.eps)
 
 
@@ -34,7 +34,7 @@ class PairwiseDistance(Module):
         self.norm, self.eps, self.keepdim = p, eps, keepdim
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        """Return the distances, without the dimension unless `keepdim`."""
+        """Return the distances. The last dimension is removed, unless `keepdim` is True."""
         return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
 
 
