@@ -441,7 +441,7 @@ class Breakpoint:
         )
 
     def told(self, called: Callable[[Node], str]) -> str:
-        """Describe where the breakpoint stops, and on what condition: `before mul`, `after any node: a norm over 10`."""
+        """Describe where the breakpoint stops, and when: `before mul`, `after any node: a norm over 10`."""
         place = called(self.place) if isinstance(self.place, Node) else self.place or "any node"
         return f"after {place}: {', '.join(self._conditions)}" if self.is_about_gradients else f"before {place}"
 
