@@ -144,9 +144,9 @@ def log_softmax(self: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Te
 def logsumexp(self: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     """Return the logarithm of the sum of exponentials over one or several dimensions `dim`.
 
-    It equals `t.exp().sum(dim, keepdim).log()`, but large elements don't overflow. The derivative
-    with respect to the elements is their softmax. Integers are converted to the default dtype.
-    `dim` and `keepdim` work as in `sum`.
+    The result equals `t.exp().sum(dim, keepdim).log()`, but large elements don't overflow. The
+    derivative with respect to the elements is their softmax. Integers are converted to the default
+    dtype. `dim` and `keepdim` work as in `sum`.
 
     Example:
         >>> torch.logsumexp(torch.tensor([1000.0, 1000.0]), dim=0)

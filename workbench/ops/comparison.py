@@ -207,7 +207,7 @@ def clamp(self: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None 
 def clamp_min(self: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
     """Return the elements, with those below `min` replaced by `min`, a number or a tensor.
 
-    It is `clamp` with only a lower limit. Gradients flow in the same way.
+    The same as `clamp` with only a lower limit. Gradients flow in the same way.
     """
     if out is not None:
         exact = "" if isinstance(min, Tensor) else errors.FOUND_DTYPE
@@ -221,7 +221,7 @@ def clamp_min(self: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
 def clamp_max(self: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
     """Return the elements, with those above `max` replaced by `max`, a number or a tensor.
 
-    It is `clamp` with only an upper limit. Gradients flow in the same way.
+    The same as `clamp` with only an upper limit. Gradients flow in the same way.
     """
     if out is not None:
         exact = "" if isinstance(max, Tensor) else errors.FOUND_DTYPE

@@ -64,8 +64,8 @@ def renorm(self: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | No
 def tile(self: Tensor, *given: Any, dims: Any = None) -> Tensor:
     """Return a copy of the tensor in which dimension i is repeated `dims[i]` times.
 
-    Unlike in `repeat`, `dims` may be shorter than the tensor has dimensions. It then applies to the
-    last dimensions.
+    Unlike in `repeat`, `dims` may have fewer numbers than the tensor has dimensions. The numbers
+    then belong to the last dimensions.
     """
     times = ints_of("tile", "dims", given, dims)
     return self.repeat((1,) * (self._array.ndim - len(times)) + times)
@@ -462,7 +462,7 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
     """Return the index of the bucket that contains each element, given the sorted boundaries.
 
     Bucket 0 contains the elements up to `boundaries[0]`, bucket 1 those up to `boundaries[1]`, and
-    so on. It equals `searchsorted(boundaries, input)`.
+    so on. `bucketize` equals `searchsorted(boundaries, input)`.
 
     Args:
         out_int32: Return int32 instead of int64.

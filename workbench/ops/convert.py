@@ -402,7 +402,7 @@ def asarray(
     """Return `obj` as a tensor, like `as_tensor`, with control over copying and gradients.
 
     Args:
-        obj, dtype: As for `as_tensor`.
+        obj, dtype: The same as in `as_tensor`.
         copy: If True, always copy, not only if necessary.
         requires_grad: Whether the result requires grad. False detaches a tensor from its graph.
     """
@@ -536,7 +536,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
     """Let the tensor use the memory of `source` from now on, or no memory if `source` is None.
 
-    It counts as a write into the tensor, but isn't recorded.
+    Autograd counts this as a write into the tensor, but doesn't record it.
 
     Raises:
         RuntimeError: if the write would have to be recorded, because it has no derivative, or if
@@ -564,10 +564,10 @@ def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
 
 @method()
 def resize_(self: Tensor, *given: Any, size: Any = None, memory_format: Any = None) -> Tensor:
-    """Change the shape of the tensor in place, whatever its number of elements.
+    """Change the shape of the tensor in place, even to another number of elements.
 
     The tensor uses the same memory if that has enough elements, and new memory otherwise. New
-    elements are uninitialized. It counts as a write into the tensor.
+    elements are uninitialized. Autograd treats this as a write into the tensor.
 
     Raises:
         RuntimeError: if the tensor requires grad.

@@ -45,9 +45,9 @@ def kl_div(
 ) -> Tensor:
     """Return the Kullback-Leibler divergence: how far predicted probabilities are from `target`.
 
-    It is 0 if the two distributions are equal, and larger the more they differ. `input` contains
-    the logarithms of the predicted probabilities. Pass `reduction="batchmean"` for the mathematical
-    definition.
+    The divergence is 0 if the two distributions are equal, and grows the more they differ. `input`
+    contains the logarithms of the predicted probabilities. Pass `reduction="batchmean"` for the
+    mathematical definition.
 
     The result for an element is `target * (log(target) - input)`. If `log_target` is True, it is
     `exp(target) * (target - input)`.

@@ -123,7 +123,7 @@ def fold(
     Args:
         input: Columns (n, channels × window elements, windows).
         output_size: The height and width of the images.
-        kernel_size, dilation, padding, stride: As for `unfold`.
+        kernel_size, dilation, padding, stride: The same as in `unfold`.
     """
     shape = list(input._array.shape)
     size = _two("col2im", "output_size", 1, output_size)

@@ -394,8 +394,8 @@ def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) 
 
     Args:
         dim: The dimension along which elements are selected.
-        index: int64, with as many dimensions as the tensor. In all dimensions except `dim`, its
-            size is at most that of the tensor.
+        index: Positions along `dim`: int64, with as many dimensions as the tensor. In all
+            dimensions except `dim`, its size is at most that of the tensor.
         sparse_grad: Accepted for compatibility; it has no effect.
 
     Returns:
@@ -664,7 +664,7 @@ in_formulas(
 def index_put(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """Return a copy with `values` written at `indices`.
 
-    It does the same as `t[i, j] = values`, without changing the tensor. The elements that were
+    This is `t[i, j] = values`, but the tensor itself doesn't change. The elements that were
     overwritten receive a gradient of 0. The gradient of `values` is the gradient at `indices`.
 
     Args:

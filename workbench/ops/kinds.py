@@ -136,7 +136,7 @@ BoolTensor = _type_named("BoolTensor", MADE.format("bool"))
 def set_default_tensor_type(t: Any) -> None:
     """Set the default dtype, given a tensor type such as FloatTensor or "torch.FloatTensor".
 
-    It is deprecated, and warns; use `set_default_dtype`.
+    This function is deprecated, and warns. Use `set_default_dtype`.
     """
     warn(
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "

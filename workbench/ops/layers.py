@@ -134,7 +134,7 @@ def _of_channels(input: Tensor, alone: bool, p: float, training: bool, inplace: 
 
 @tensors_only()
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Drop elements at random, in a way that keeps the mean and variance of `selu` layers.
+    """Drop elements at random, and preserve mean 0 and variance 1, as layers with `selu` need.
 
     With probability `p`, an element is set to about -1.76, the minimum of `selu`. Then all elements
     are scaled and shifted, which preserves mean 0 and variance 1. If `training` is False, the input
@@ -197,8 +197,8 @@ def embedding(
 ) -> Tensor:
     """Look up rows of the table `weight`: for each index in `input`, return the row at this index.
 
-    It equals `weight[input]`. A row that was used several times receives the sum of the gradients
-    of its copies. Rows that weren't used receive 0.
+    The result equals `weight[input]`. A row that was used several times receives the sum of the
+    gradients of its copies. Rows that weren't used receive 0.
 
     Args:
         input: Indices, int64 or int32, of any shape.
@@ -303,7 +303,7 @@ def scaled_dot_product_attention(
 ) -> Tensor:
     """Compute attention: for each query, average the values, weighted by how well keys match it.
 
-    It computes `softmax(query @ key.transpose(-2, -1) * scale + mask, dim=-1) @ value`. If a mask
+    The result is `softmax(query @ key.transpose(-2, -1) * scale + mask, dim=-1) @ value`. If a mask
     hides all keys from a query, the result for this query is 0.
 
     Args:

@@ -159,9 +159,10 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
 def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     """Return the Cholesky factor of positive definite matrices A (..., n, n).
 
-    It is the lower triangle L with L L^T = A. If `upper` is True, it is the transpose of L.
+    The factor is the lower triangular L with L L^T = A. If `upper` is True, the result is the
+    transpose of L.
 
-    Only one triangle of A is read; its gradient is symmetric.
+    Only one triangle of A is read. The gradient of A is symmetric.
 
     Raises:
         LinAlgError: if a matrix isn't positive definite.
@@ -223,7 +224,7 @@ def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False, *, out: Te
 def logdet(self: Tensor) -> Tensor:
     """Return the logarithm of the determinant of each square matrix.
 
-    It is nan if the determinant is negative, and -inf if it is 0.
+    The result is nan if the determinant is negative, and -inf if the determinant is 0.
     """
     sign, logabsdet = matrices.linalg_slogdet(_matrices("logdet", self))
     return TENSORS["where"](sign == -1.0, float("nan"), logabsdet)
@@ -372,7 +373,7 @@ def pinverse(self: Tensor, rcond: float = 1e-15) -> Tensor:
 def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
     """Return the rank of each matrix (..., m, n), as int64.
 
-    It is the number of singular values above `max(atol, rtol * largest singular value)`.
+    The rank is the number of singular values above `max(atol, rtol * largest singular value)`.
 
     Args:
         tol: The older name of `atol`.
@@ -565,8 +566,8 @@ linalg_norm.__name__ = linalg_norm.__qualname__ = "norm"
 def cond(A: Tensor, p: Any = None) -> Tensor:
     """Return the condition number of each matrix (..., m, n).
 
-    It limits by what factor a relative error in B or A can grow when you solve A X = B. For a
-    square matrix, it is the norm of A times the norm of its inverse.
+    The condition number limits by what factor a relative error in B or A can grow when you solve A
+    X = B. For a square matrix, it is the norm of A times the norm of its inverse.
 
     Args:
         p: Which norm to use, like `ord` in `matrix_norm`. None means 2.

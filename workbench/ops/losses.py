@@ -388,7 +388,7 @@ def soft_margin_loss(
 
     Args:
         input: The predictions: positive for class 1, negative for class -1.
-        target: 1 or -1 for each element. It gets no gradient.
+        target: 1 or -1 for each element. No gradient is computed for it.
         size_average, reduce: Deprecated; use `reduction`.
         reduction: "mean" averages the losses, "sum" adds them, and "none" returns one loss per
             element.
@@ -451,7 +451,7 @@ def binary_cross_entropy(
     Args:
         input: Probabilities between 0 and 1, for example from `sigmoid`.
         target: Numbers between 0 and 1, in the shape of `input`.
-        weight: A factor for each element. It gets no gradient.
+        weight: A factor for each element. No gradient is computed for it.
         size_average, reduce: Deprecated; use `reduction`.
         reduction: "mean" averages the losses, "sum" adds them, and "none" returns one loss per
             element.
@@ -486,12 +486,13 @@ def binary_cross_entropy_with_logits(
 ) -> Tensor:
     """Return the cross-entropy of yes-or-no predictions, given as logits.
 
-    It is `binary_cross_entropy(sigmoid(input), target)`, computed in one step, without overflow.
+    The result equals `binary_cross_entropy(sigmoid(input), target)`, but large logits don't
+    overflow.
 
     Args:
         input: Logits: positive for yes, negative for no.
         target: Numbers between 0 and 1, in the shape of `input`.
-        weight: A factor for each element. It gets no gradient.
+        weight: A factor for each element. No gradient is computed for it.
         size_average, reduce: Deprecated; use `reduction`.
         reduction: "mean" averages the losses, "sum" adds them, and "none" returns one loss per
             element.
@@ -649,7 +650,7 @@ def cross_entropy(
 ) -> Tensor:
     """Return the cross-entropy between logits and targets: the usual loss of a classifier.
 
-    It is the negative logarithm of the probability that `softmax(input)` gives to the correct
+    The loss is the negative logarithm of the probability that `softmax(input)` gives to the correct
     class, averaged over the batch. Pass logits, not probabilities: `cross_entropy` applies the
     softmax itself. Without weights, the gradient of a logit is its probability minus its target
     probability, divided by the batch size.

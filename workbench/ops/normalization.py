@@ -301,7 +301,7 @@ def instance_norm(
     Args:
         use_input_stats: Normalize with the mean and variance of each sample. If False, use
             `running_mean` and `running_var`, as `batch_norm` does if `training` is False.
-        weight, bias, momentum, eps: As in `batch_norm`.
+        weight, bias, momentum, eps: The same as in `batch_norm`.
     """
     shape = input._array.shape
     if use_input_stats and math.prod(shape[2:]) == 1:

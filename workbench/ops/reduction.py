@@ -175,7 +175,7 @@ def mean(
     that mean.
 
     Args:
-        dim, keepdim: As for `sum`.
+        dim, keepdim: The same as in `sum`.
         dtype: Convert the elements to this dtype first.
 
     Raises:
@@ -301,8 +301,8 @@ def _where_extreme(name: str, word: str) -> Any:
     named(where_extreme, name)
     where_extreme.__doc__ = (
         f"Return the index of the {word} element, or with `dim` the indices along `dim`, as int64.\n\n"
-        f"Without `dim`, the index is a position in the flattened tensor. If several elements are the\n"
-        f"{word}, the first one is chosen. The dimension `dim` is removed from the result unless\n"
+        f"Without `dim`, the index is a position in the flattened tensor. If there are several {word}\n"
+        "elements, the first one is chosen. The dimension `dim` is removed from the result unless\n"
         "`keepdim` is True. Indices have no gradient."
     )
     return operation()(numpy_names(where_extreme))
@@ -840,7 +840,7 @@ Divide the sum of the squared deviations from the mean by `n - correction`, wher
 number of elements{2}.{3}
 
 Args:
-    dim, keepdim: As for `sum`.
+    dim, keepdim: The same as in `sum`.
     unbiased: The older name of `correction`: True means 1, False means 0.
     correction: 1, the default, estimates the {1} of the population from which
         the elements were drawn. 0 gives the {1} of the elements themselves.
@@ -906,7 +906,7 @@ def norm(
     Args:
         p: A number: 2 gives the Euclidean length, 1 the sum of absolute values, inf the largest
             absolute value, and 0 the number of nonzero elements. "fro" is the same as 2.
-        dim, keepdim: As for `sum`.
+        dim, keepdim: The same as in `sum`.
         dtype: Convert the elements to this dtype first.
 
     Example:

@@ -925,7 +925,7 @@ def is_expandable(shape: Ints, to: Ints) -> bool:
 def sum_to_size(self: Tensor, *given: Any, size: Any = None) -> Tensor:
     """Return the tensor summed to the shape `size`: the opposite of `expand`.
 
-    It sums over the dimensions along which broadcasting from `size` would repeat elements.
+    The sum runs over the dimensions along which broadcasting from `size` would repeat elements.
     """
     wanted, have = ints_of("sum_to_size", "size", given, size), self._array.shape
     if not is_expandable(wanted, have):
