@@ -130,7 +130,7 @@ def clear_autocast_cache() -> None:
 class autocast:
     """Inside the `with` block, let PyTorch choose the dtype of each operation; here, autocast has no effect.
 
-    On "cuda", autocast warns that there is no such device, as PyTorch does without a GPU. On "cpu", it requires
+    On "cuda", autocast warns that there is no CUDA device, as PyTorch does without a GPU. On "cpu", it requires
     `enabled=False`. You can also decorate a function. PyTorch: torch.amp.autocast.
     """
 

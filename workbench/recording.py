@@ -107,8 +107,8 @@ class Trace(Timeline):
         Args:
             tensor: The tensor whose gradient to explain, or the name of a variable that held it. "fc.weight" is enough
                 for "net.fc.weight", if no other tensor has that name.
-            loss: The tensor at which the backward pass to explain started. By default, it is the last pass that reaches
-                the tensor.
+            loss: The tensor at which the backward pass to explain started. By default, the answer is about the last
+                backward pass that reaches the tensor.
 
         Raises:
             ValueError: if the trace contains no such tensor, or several tensors of this name.

@@ -15,12 +15,12 @@ allow_tf32 = True
 
 
 def is_available() -> bool:
-    """Return False: there is no such device."""
+    """Return False: there is no CUDA device."""
     return False
 
 
 def version() -> int | None:
-    """Return None: there is no such library."""
+    """Return None: the workbench doesn't use cuDNN."""
     return None
 
 

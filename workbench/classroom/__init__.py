@@ -1,4 +1,4 @@
-"""Exercises of a lesson: answers are checked without giving them away, and a common wrong answer triggers its hint.
+"""Exercises in notebooks: `check` says what is wrong with an answer, without giving the right one away.
 
 A lesson with exercises is two files next to each other. `cube.exercises.py` registers the exercises of `cube.ipynb`:
 the questions, the right answers and the wrong ones:
@@ -63,7 +63,7 @@ In the notebook, an exercise is one cell. It starts with its name and ends with 
 
     check("backward-of-a-cube", Cube)
 
-The second one:
+The second exercise asks for a number:
 
     # exercise: slope-of-a-cube
     slope = None  # a number
@@ -82,7 +82,8 @@ as compressed text, and `find("slope-of-a-cube").solution` raises an error. Anyo
 asks for a value, the text contains the value; if it asks for code, the text contains the code's results, and not the
 code. So `release` runs each probe on each solution and each wrong answer. It reports what it can't seal: a probe with
 different results each time (seed it: `torch.manual_seed(0)`), or one that uses the solution itself. Functions that a
-probe needs must be separate from the solution, and remain readable. Nothing else of the file does, comments included.
+probe needs must be separate from the solution, and remain readable. Nothing else in the file remains readable, and
+comments are removed.
 
 **Probes.** A probe takes an answer, runs it and returns the result: numbers, words, tensors, lists and dicts of these.
 An answer is right, and gets the points, if all probes return the same as for the solution; a partly right answer earns

@@ -59,7 +59,7 @@ def is_available() -> bool:
 
 
 def is_initialized() -> bool:
-    """Return False: there is nothing to initialize."""
+    """Return False: there is no CUDA device to initialize."""
     return False
 
 
@@ -69,7 +69,7 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
 
 
 def device_count() -> int:
-    """Return 0, the number of such devices."""
+    """Return 0, the number of CUDA devices."""
     return 0
 
 
@@ -79,134 +79,134 @@ def init() -> None:
 
 
 def synchronize(device: Any = None) -> None:
-    """Raise AssertionError: there is no device to wait for."""
+    """Raise AssertionError: there is no CUDA device to wait for."""
     init()
 
 
 def current_device() -> int:
-    """Raise AssertionError: there is no device in use."""
+    """Raise AssertionError: there is no CUDA device that could be the current one."""
     return init()  # type: ignore[return-value]
 
 
 def set_device(device: Any) -> None:
-    """Raise AssertionError: there is no device to use."""
+    """Raise AssertionError: there is no CUDA device to choose."""
     init()
 
 
 def current_stream(device: Any = None) -> Any:
-    """Raise AssertionError: there is no device with a stream."""
+    """Raise AssertionError: there is no CUDA device that could have a stream."""
     init()
 
 
 def default_stream(device: Any = None) -> Any:
-    """Raise AssertionError: there is no device with a stream."""
+    """Raise AssertionError: there is no CUDA device that could have a stream."""
     init()
 
 
 def get_device_name(device: Any = None) -> str:
-    """Raise AssertionError: there is no device with a name."""
+    """Raise AssertionError: there is no CUDA device whose name to return."""
     return init()  # type: ignore[return-value]
 
 
 def get_device_properties(device: Any = None) -> Any:
-    """Raise AssertionError: there is no device with properties."""
+    """Raise AssertionError: there is no CUDA device whose properties to return."""
     init()
 
 
 def get_device_capability(device: Any = None) -> tuple[int, int]:
-    """Raise AssertionError: there is no device with instructions."""
+    """Raise AssertionError: there is no CUDA device whose capability to return."""
     return init()  # type: ignore[return-value]
 
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:
-    """Raise AssertionError: there is no device with memory, in bytes."""
+    """Raise AssertionError: there is no CUDA device whose free memory to return, in bytes."""
     return init()  # type: ignore[return-value]
 
 
 def ipc_collect() -> None:
-    """Raise AssertionError: there is no device with memory of other processes."""
+    """Raise AssertionError: there is no CUDA device with memory that other processes use."""
     init()
 
 
 def empty_cache() -> None:
-    """Release unused memory: there is none."""
+    """Do nothing: there is no CUDA device whose unused memory could be released."""
 
 
 def memory_allocated(device: Any = None) -> int:
-    """Return 0 bytes: there is nothing on such a device."""
+    """Return 0, the number of bytes that are allocated on a CUDA device."""
     return 0
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """Return 0 bytes, the maximum so far."""
+    """Return 0, the largest number of bytes that were allocated on a CUDA device so far."""
     return 0
 
 
 def memory_reserved(device: Any = None) -> int:
-    """Return 0 bytes: nothing is reserved on such a device."""
+    """Return 0, the number of bytes that are reserved on a CUDA device."""
     return 0
 
 
 def max_memory_reserved(device: Any = None) -> int:
-    """Return 0 bytes, the maximum so far."""
+    """Return 0, the largest number of bytes that were allocated on a CUDA device so far."""
     return 0
 
 
 def memory_stats(device: Any = None) -> dict[str, Any]:
-    """Return the counts of a device's memory: an empty dict."""
+    """Return an empty dict: there is no CUDA device with memory statistics."""
     return OrderedDict()
 
 
 def manual_seed(seed: int) -> None:
-    """Seed a device's random numbers; this has no effect, as it has none."""
+    """Do nothing: there is no CUDA device whose random numbers could be seeded."""
     int(seed)
 
 
 def manual_seed_all(seed: int) -> None:
-    """Seed the random numbers of all devices; this has no effect, as there are none."""
+    """Do nothing: there are no CUDA devices whose random numbers could be seeded."""
     int(seed)
 
 
 def seed() -> None:
-    """Seed a device's random numbers randomly; this has no effect."""
+    """Do nothing: there is no CUDA device whose random numbers could get a random seed."""
 
 
 def seed_all() -> None:
-    """Seed the random numbers of all devices randomly; this has no effect."""
+    """Do nothing: there are no CUDA devices whose random numbers could get a random seed."""
 
 
 def initial_seed() -> int:
-    """Raise AssertionError: there is no device with a seed."""
+    """Raise AssertionError: there is no CUDA device whose seed to return."""
     return init()  # type: ignore[return-value]
 
 
 def get_rng_state(device: Any = "cuda") -> Tensor:
-    """Raise AssertionError: there is no device with a state of random numbers, in bytes."""
+    """Raise AssertionError: there is no CUDA device whose random number state to return, in bytes."""
     return init()  # type: ignore[return-value]
 
 
 def get_rng_state_all() -> list[Tensor]:
-    """Return the states of the random numbers of all devices: an empty list."""
+    """Return an empty list: there is no CUDA device whose random number state to return."""
     return []
 
 
 def set_rng_state(new_state: Tensor, device: Any = "cuda") -> None:
-    """Restore the state of a device's random numbers; this has no effect, as it has none."""
+    """Do nothing: there is no CUDA device whose random number state could be restored."""
 
 
 def set_rng_state_all(new_states: Any) -> None:
-    """Restore the states of the random numbers of all devices: there are none."""
+    """Do nothing: there are no CUDA devices whose random number states could be restored."""
 
 
 class Stream:
-    """A queue of a device's work: RuntimeError, as there is no device. PyTorch: torch.cuda.Stream."""
+    """A queue of a GPU's work. Creating one raises RuntimeError: there is no GPU here. PyTorch: torch.cuda.Stream."""
 
     def __init__(self, device: Any = None, priority: int = 0, **kwargs: Any) -> None:
         raise RuntimeError("torch.cuda.Stream requires CUDA support")
 
 
 class Event:
-    """A mark in a device's work: RuntimeError, as there is no device. PyTorch: torch.cuda.Event."""
+    """A mark in a GPU's work. Creating one raises RuntimeError: there is no GPU here. PyTorch: torch.cuda.Event."""
 
     def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> None:
         raise RuntimeError("Tried to instantiate dummy base class Event")

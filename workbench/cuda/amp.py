@@ -26,7 +26,7 @@ def _say_old(name: str, now: str) -> None:
 
 
 class autocast(amp.autocast):
-    """Do the same as `amp.autocast("cuda")`: nothing, as there is no such device."""
+    """Do the same as `amp.autocast("cuda")`, which has no effect, because there is no CUDA device."""
 
     def __init__(self, enabled: bool = True, dtype: Dtype = float16, cache_enabled: bool = True) -> None:
         _say_old("autocast", "autocast('cuda', args...)")
@@ -34,7 +34,7 @@ class autocast(amp.autocast):
 
 
 class GradScaler(amp.GradScaler):
-    """Do the same as `amp.GradScaler("cuda")`: it is off, as there is no such device."""
+    """Do the same as `amp.GradScaler("cuda")`, which is off, because there is no CUDA device."""
 
     def __init__(
         self,

@@ -36,13 +36,13 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Random = None) -> Tensor:
-    """Fill the tensor with numbers drawn evenly between `a` and `b`."""
+    """Fill the tensor with uniform random numbers between `a` and `b`."""
     with no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Random = None) -> Tensor:
-    """Fill the tensor with normal numbers of the given mean and standard deviation."""
+    """Fill the tensor with normal random numbers, with the given mean and standard deviation."""
     with no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
@@ -50,7 +50,7 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Rand
 def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Random = None
 ) -> Tensor:
-    """Fill the tensor with normal numbers; a number outside the range from `a` to `b` is drawn again."""
+    """Fill the tensor with normal random numbers from a limited range: from `a` to `b`."""
     if mean < a - 2 * std or mean > b + 2 * std:
         warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect."
@@ -74,7 +74,7 @@ def trunc_normal_(
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """Fill the tensor with one number."""
+    """Set all elements of the tensor to `val`."""
     with no_grad():
         return tensor.fill_(val)
 
@@ -91,7 +91,7 @@ def zeros_(tensor: Tensor) -> Tensor:
 
 
 def eye_(tensor: Tensor) -> Tensor:
-    """Fill a matrix with the identity.
+    """Fill a matrix with the identity: 1 on the diagonal, 0 elsewhere.
 
     Raises:
         ValueError: if the tensor doesn't have two dimensions.
@@ -122,20 +122,20 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Random = None) -> Tensor:
-    """Fill the tensor with uniform numbers that preserve the spread of values and gradients (Glorot and Bengio, 2010).
+    """Fill the tensor with uniform random numbers that preserve the spread of values and gradients.
 
-    The numbers are between -a and a, where `a = gain * sqrt(6 / (inputs + outputs))`, with the numbers of inputs
-    and outputs of the layer. PyTorch: torch.nn.init.xavier_uniform_.
+    The numbers are between -a and a, where `a = gain * sqrt(6 / (inputs + outputs))`, with the numbers of inputs and
+    outputs of the layer. PyTorch: torch.nn.init.xavier_uniform_; see Glorot and Bengio (2010).
     """
     bound = gain * math.sqrt(6.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Random = None) -> Tensor:
-    """Fill the tensor with normal numbers that preserve the spread of values and gradients (Glorot and Bengio, 2010).
+    """Fill the tensor with normal random numbers that preserve the spread of values and gradients.
 
     The standard deviation is `gain * sqrt(2 / (inputs + outputs))`, with the numbers of inputs and outputs of the
-    layer. PyTorch: torch.nn.init.xavier_normal_.
+    layer. PyTorch: torch.nn.init.xavier_normal_; see Glorot and Bengio (2010).
     """
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor))), generator)
 
@@ -151,15 +151,16 @@ def _kaiming(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float | 
 def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Random = None
 ) -> Tensor:
-    """Fill the tensor with uniform numbers that preserve the spread of values or gradients (He et al., 2015).
+    """Fill the tensor with uniform random numbers that preserve the spread of values or gradients.
 
-    The numbers are between -b and b, where `b = gain * sqrt(3 / fan)`.
+    The numbers are between -b and b, where `b = gain * sqrt(3 / fan)`, and `fan` is a number that `mode` chooses. See
+    He et al. (2015).
 
     Args:
         tensor: The weight to fill, with at least two dimensions.
         a: The negative slope of the LeakyReLU after the layer. It matters only for "leaky_relu".
-        mode: "fan_in" divides by the number of inputs, which preserves the spread of values. "fan_out" divides by the
-            number of outputs, which preserves the spread of gradients.
+        mode: With "fan_in", `fan` is the number of inputs of each output, which preserves the spread of values. With
+            "fan_out", it is the number of outputs, which preserves the spread of gradients.
         nonlinearity: The name of the activation after the layer, as for `calculate_gain`.
         generator: The random number generator. None means the default generator.
     """
@@ -170,15 +171,15 @@ def kaiming_uniform_(
 def kaiming_normal_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Random = None
 ) -> Tensor:
-    """Fill the tensor with normal numbers that preserve the spread of values or gradients (He et al., 2015).
+    """Fill the tensor with normal random numbers that preserve the spread of values or gradients.
 
-    The standard deviation is `gain / sqrt(fan)`.
+    The standard deviation is `gain / sqrt(fan)`, where `fan` is a number that `mode` chooses. See He et al. (2015).
 
     Args:
         tensor: The weight to fill, with at least two dimensions.
         a: The negative slope of the LeakyReLU after the layer. It matters only for "leaky_relu".
-        mode: "fan_in" divides by the number of inputs, which preserves the spread of values. "fan_out" divides by the
-            number of outputs, which preserves the spread of gradients.
+        mode: With "fan_in", `fan` is the number of inputs of each output, which preserves the spread of values. With
+            "fan_out", it is the number of outputs, which preserves the spread of gradients.
         nonlinearity: The name of the activation after the layer, as for `calculate_gain`.
         generator: The random number generator. None means the default generator.
     """
@@ -200,7 +201,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Random = None) -> Te
 
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Random = None) -> Tensor:
-    """Fill a matrix with normal numbers, and set the share `sparsity` (from 0 to 1) of each column to zero."""
+    """Fill a matrix with normal random numbers, and set the share `sparsity` (0 to 1) of each column to zero."""
     if tensor._array.ndim != 2:
         raise ValueError(errors.INIT_MATRIX)
     random, (rows, columns) = generator or default_generator(), tensor._array.shape

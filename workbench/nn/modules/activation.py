@@ -229,7 +229,7 @@ class RReLU(Module):
 
 
 class Softmin(Module):
-    """Compute softmax of the negated elements along `dim`: the smallest element gets the largest share."""
+    """Compute `softmax(-x)` along `dim`: positive numbers that sum to one, the largest for the smallest element."""
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()

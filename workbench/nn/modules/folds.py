@@ -35,8 +35,9 @@ class Unfold(Module):
 class Fold(Unfold):
     """Build images of `output_size` from columns: the reverse of Unfold.
 
-    Where windows overlap, their values are summed. The input is (batch, window size, windows), the output (batch,
-    channels, height, width). The other arguments are those of Unfold. PyTorch: torch.nn.Fold.
+    Where windows overlap, their values are summed. The input has the shape (batch, window size, windows), and the
+    output has the shape (batch, channels, height, width). The other arguments are those of Unfold. PyTorch:
+    torch.nn.Fold.
     """
 
     def __init__(

@@ -227,8 +227,8 @@ class Embedding(Module):
         num_embeddings: The number of rows; valid indices are 0 to `num_embeddings - 1`.
         embedding_dim: The length of a row.
         padding_idx: The index of a row that starts as zeros and gets no gradient.
-        max_norm: The largest norm of a row. A row with a larger norm is scaled down to it, in place, when it is read.
-            None means no limit.
+        max_norm: The largest norm of a row. When a row with a larger norm is read, it is scaled down to this norm, in
+            place. None means no limit.
         norm_type: The norm that `max_norm` limits: 2 for the square root of the sum of squares, 1 for the sum of
             absolute values.
         scale_grad_by_freq: If True, the gradient of each row is divided by how often the batch reads the row.

@@ -26,7 +26,7 @@ class MarginRankingLoss(_MarginLoss):
     torch.nn.MarginRankingLoss.
 
     Args:
-        margin: How much larger than the other input the input that should be larger must be for a loss of zero.
+        margin: The loss is zero if the input that should be larger exceeds the other one by at least this much.
         size_average, reduce: Deprecated; use `reduction`.
         reduction: "mean" returns the mean of all losses, "sum" returns their sum, and "none" returns one loss per pair.
     """
@@ -84,7 +84,7 @@ class TripletMarginLoss(_Loss):
     the shape (batch, features), or are single vectors. PyTorch: torch.nn.TripletMarginLoss.
 
     Args:
-        margin: How much farther away than the positive the negative must be for a loss of zero.
+        margin: The loss is zero if the negative is farther from the anchor than the positive by at least this much.
         p: Which p-norm measures distances: 2 is the Euclidean distance, 1 the Manhattan distance.
         eps: A small number added to each difference before the norm, so that no distance is exactly zero.
         swap: If True, the distance from the negative is measured from the anchor or the positive, whichever is closer

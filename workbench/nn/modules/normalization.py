@@ -203,7 +203,7 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Normalize each channel over the batches of all processes; for one process, this is BatchNorm."""
+    """Batch normalization over the batches of all processes; here, with a single process, the same as BatchNorm."""
 
     def __init__(
         self,
