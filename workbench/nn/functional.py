@@ -241,12 +241,18 @@ def relu_(input: Tensor) -> Tensor:
 
 
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
-    """Write the result of `leaky_relu` into the input itself, and return the input."""
+    """Write the result of `leaky_relu` into the input itself, and return the input.
+
+    The other arguments are the same as in `leaky_relu`.
+    """
     return leaky_relu(input, negative_slope, True)
 
 
 def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """Write the result of `elu` into the input itself, and return the input."""
+    """Write the result of `elu` into the input itself, and return the input.
+
+    The other arguments are the same as in `elu`.
+    """
     return elu(input, alpha, True)
 
 
@@ -256,22 +262,34 @@ def selu_(input: Tensor) -> Tensor:
 
 
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """Write the result of `celu` into the input itself, and return the input."""
+    """Write the result of `celu` into the input itself, and return the input.
+
+    The other arguments are the same as in `celu`.
+    """
     return celu(input, alpha, True)
 
 
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    """Write the result of `hardtanh` into the input itself, and return the input."""
+    """Write the result of `hardtanh` into the input itself, and return the input.
+
+    The other arguments are the same as in `hardtanh`.
+    """
     return hardtanh(input, min_val, max_val, True)
 
 
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
-    """Write the result of `threshold` into the input itself, and return the input."""
+    """Write the result of `threshold` into the input itself, and return the input.
+
+    The other arguments are the same as in `threshold`.
+    """
     return _threshold_of(input, threshold, value, True)
 
 
 def rrelu_(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Tensor:
-    """Write the result of `rrelu` into the input itself, and return the input."""
+    """Write the result of `rrelu` into the input itself, and return the input.
+
+    The other arguments are the same as in `rrelu`.
+    """
     return rrelu(input, lower, upper, training, True)
 
 

@@ -362,7 +362,7 @@ bitwise_not = define(
 
 @method("__invert__")
 def _invert(self: Tensor) -> Tensor:
-    """Return the bits of integers exchanged, or the other answers of a mask."""
+    """Return integers with their bits inverted, or bools negated, for `~t`."""
     if self._array.dtype.kind == "f":
         raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
     return bitwise_not(self)

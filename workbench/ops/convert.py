@@ -517,9 +517,12 @@ def _copied(array: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
 
 @method("__deepcopy__")
 def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
-    """Return a leaf with its own memory, gradient and attributes; RuntimeError for what a recorded operation made.
+    """Return a copy of a leaf, with its own memory, gradient and attributes.
 
-    What shares its memory with other tensors shares it with their copies.
+    In a copied structure, tensors that share memory share it in the copy, too.
+
+    Raises:
+        RuntimeError: if a recorded operation computed the tensor.
     """
     if not self.is_leaf:
         raise failed(RuntimeError(errors.DEEPCOPY_NON_LEAF), self)
@@ -695,7 +698,7 @@ def _notes(t: Any) -> list[str]:
 
 @tensor_method("__repr__")
 def tensor_text(t: Tensor) -> str:
-    """`tensor([1., 2.], dtype=torch.float64, requires_grad=True)`."""
+    """Return the elements as text, such as `tensor([1., 2.], dtype=torch.float64, requires_grad=True)`."""
     array = t._array
     text = f"{type(t).__name__ if type(t) in subclasses else 'tensor'}("
     indent = len(text)

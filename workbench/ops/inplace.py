@@ -305,6 +305,8 @@ def writing(op: Callable[..., Tensor], name: str, operator: bool = False) -> Cal
     written.__doc__ = f"Write the result of `{op.__name__}` into the tensor itself, and return the tensor."
     takes = inspect.signature(op)
     first, *rest = [each for each in takes.parameters.values() if each.name != "out"]
+    if rest:
+        written.__doc__ += f"\n\nThe arguments are the same as in `{op.__name__}`."
     written.__signature__ = takes.replace(parameters=[first.replace(name="self"), *rest])  # type: ignore[attr-defined]
     return written
 

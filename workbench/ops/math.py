@@ -47,6 +47,7 @@ _add = define(
     "add(Tensor self, Tensor other)",
     np.add,
     kind="pointwise",
+    meaning="Return `input + other`, element by element.",
     self="grad",
     other="grad",
     samples="r(3), r(3); r(2, 3), r(3); r(2, 1), r(1, 3); r(3), 2.5; r(), r(2)",
@@ -68,6 +69,7 @@ _sub = define(
     "sub(Tensor self, Tensor other)",
     np.subtract,
     kind="pointwise",
+    meaning="Return `input - other`, element by element.",
     prepare=no_bools,
     self="grad",
     other="-grad",
@@ -121,6 +123,7 @@ true_div = define(
     "div(Tensor self, Tensor other)",
     np.true_divide,
     kind="float",
+    meaning="Return `input / other`, element by element.",
     self="grad / other",
     other="-grad * (self / other / other)",
     samples="r(3), p(3); r(2, 3), p(3); r(3), 2.5; r(2, 1), p(1, 3)",
@@ -373,7 +376,7 @@ def _factor(function: str, alpha: Any, *operands: Any) -> Any:
 
 @method("__rsub__")
 def rsub(self: Tensor, other: Any) -> Tensor:
-    """Return other - self."""
+    """Return `other - self`, element by element."""
     other = python_number(other)
     if isinstance(other, Tensor):
         no_bools((other, self))
