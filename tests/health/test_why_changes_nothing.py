@@ -176,3 +176,4 @@ def test_a_module_names_its_parameters():
     assert why.sentences[1].startswith("The path is cut between `hidden` and ")
     live = workbench.why(net[0].weight, loss)
     assert live.sentences[1] == "(From `loss` there's a path to `net.2.bias` and `net.2.weight`.)"
+    assert str(live).endswith("call `trace.why(net[0].weight)`.")

@@ -61,8 +61,8 @@ HELP = {
     ),
     "run": Help(
         "run notebooks and save each as a self-contained HTML page",
-        "Run notebooks from top to bottom and save each as an HTML page that you can open offline. If a cell fails, the "
-        "command stops. Your notebooks aren't changed.",
+        "Run notebooks from top to bottom and save each as an HTML page that you can open offline. If a cell fails, "
+        "the command stops. Your notebooks aren't changed.",
         {
             "workbench run lesson.ipynb --html lesson.html": "save one notebook as one page",
             "workbench run week-1.ipynb week-2.ipynb --html pages": "save one page per notebook, in the folder pages/",
@@ -124,8 +124,8 @@ HELP = {
     "trace": Help(
         "run a script and record its first training steps",
         "Run a script that uses PyTorch or workbench, record its first training steps, and save them as a web page. "
-        "You don't have to change the script. One step is one call of `optimizer.step()`, or one backward pass if there "
-        "is no optimizer. Put options before SCRIPT: everything after it goes to your script.",
+        "You don't have to change the script. One step is one call of `optimizer.step()`, or one backward pass if "
+        "there is no optimizer. Put options before SCRIPT: everything after it goes to your script.",
         {
             "workbench trace train.py": "save three steps as the page train.html",
             "workbench trace --steps 5 -o run.json train.py --epochs 2": (
@@ -282,8 +282,8 @@ def _add_lessons(made: dict[str, Parser]) -> None:
         "--graphviz",
         type=Path,
         metavar="FILE.tgz",
-        help="a copy of the npm package @viz-js/viz (Graphviz for the browser), made with `npm pack` (default: download "
-        "it)",
+        help="a copy of the npm package @viz-js/viz (Graphviz for the browser), made with `npm pack` (default: "
+        "download it)",
     )
 
 
@@ -339,7 +339,11 @@ def _add_recordings(made: dict[str, Parser]) -> None:
         "--steps", type=steps_from(1), default=3, metavar="N", help="number of steps to record (default: 3)"
     )
     trace.add_argument(
-        "--from-step", type=steps_from(0), default=0, metavar="N", help="skip the first N steps, then start recording (default: 0)"
+        "--from-step",
+        type=steps_from(0),
+        default=0,
+        metavar="N",
+        help="skip the first N steps, then start recording (default: 0)",
     )
     for each, page, name in (
         (trace, "interactive page), .json (the recording", "SCRIPT.html"),

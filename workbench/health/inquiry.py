@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -38,6 +39,11 @@ class Asked:
     def slot(self) -> str:
         """Its gradient in a sentence."""
         return f"`{self.name}.grad`" if self.name else "The `.grad` of this tensor"
+
+    @property
+    def typed(self) -> str:
+        """Its name as one types it: `net[0].weight` for `net.0.weight`."""
+        return re.sub(r"\.(\d+)", r"[\1]", self.name or "tensor")
 
 
 class Shared(NamedTuple):

@@ -65,7 +65,7 @@ class MissingGradient(UnreachedGradient):
             made.sentences.append(f"It was computed from {self._listed(map(self._called, leaves))}.")
         if self.roots and not self.reaches:
             made.sentences.append(f"There's also no path from {self._end} to it.")
-        made.advice = f"To keep its gradient, call `{asked.name or 'tensor'}.retain_grad()` before `backward()`."
+        made.advice = f"To keep its gradient, call `{asked.typed}.retain_grad()` before `backward()`."
         return made
 
     def _maker(self) -> str:
@@ -96,7 +96,7 @@ class MissingGradient(UnreachedGradient):
             return made
         made.possible = [
             "no backward pass has run since it was created, or `zero_grad()` came after it",
-            f"the loss doesn't depend on {asked.words}: call `why({asked.name or 'tensor'}, loss)`",
+            f"the loss doesn't depend on {asked.words}: call `why({asked.typed}, loss)`",
             "`autograd.grad()` returned its gradient to the caller instead of adding it to `.grad`",
         ]
         made.advice = self._record()

@@ -128,9 +128,9 @@ class GradientQuestion:
         """Return what a recording would add."""
         if self.recorded:
             return ""
-        return _RECORD.format(self.package, self.asked.name or "tensor")
+        return _RECORD.format(self.package, self.asked.typed)
 
     def _ask_with_loss(self) -> str:
         if self.loss is not None:
             return f"There's no path from {self._end} to it: ask with the loss that its backward pass started from."
-        return f"Call `why({self.asked.name or 'tensor'}, loss)` to see which path it took."
+        return f"Call `why({self.asked.typed}, loss)` to see which path it took."

@@ -53,9 +53,7 @@ class UnreachedGradient(GradientQuestion):
         made.possible = [f"{words} wasn't used, or another tensor was used instead", *LOOK_ALIKE]
         made.possible.append(f"{words} was used before `requires_grad` was set")
         if self.live.freed:
-            made.sentences.append(
-                "A backward pass has already freed the saved tensors, so a cut may not show any more."
-            )
+            made.sentences.append("A backward pass has already freed the saved tensors, so a cut may not show anymore.")
         made.advice = self._record()
         return True
 
