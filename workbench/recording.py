@@ -182,7 +182,7 @@ class record:  # named as what a user writes: `with record() as trace:`
             have no source line. One graph or backward pass is never cut, even if it is larger. The first step of the
             player shows how many events were dropped.
         values: For PyTorch only. "seen" (the default) records the results that PyTorch's graph exposes. "all" also
-            records intermediate results inside PyTorch operations. With it, a few reshapes appear under a different
+            records intermediate results inside PyTorch operations. With "all", a few reshapes appear under a different
             node name.
 
     Raises:

@@ -82,8 +82,8 @@ as compressed text, and `find("slope-of-a-cube").solution` raises an error. Anyo
 asks for a value, the text contains the value; if it asks for code, the text contains the code's results, and not the
 code. So `release` runs each probe on each solution and each wrong answer. It reports what it can't seal: a probe with
 different results each time (seed it: `torch.manual_seed(0)`), or one that uses the solution itself. Functions that a
-probe needs must be separate from the solution, and remain readable. Nothing else in the file remains readable, and
-comments are removed.
+probe needs must be separate from the solution, and remain readable. Nothing else in the file remains readable, not even
+comments.
 
 **Probes.** A probe takes an answer, runs it and returns the result: numbers, words, tensors, lists and dicts of these.
 An answer is right, and gets the points, if all probes return the same as for the solution; a partly right answer earns

@@ -87,7 +87,7 @@ class Finding:
         return address_of(self.rule)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the finding as JSON types."""
+        """Return the finding as a dict that can be written as JSON."""
         line = self.line
         return {
             "rule": self.rule,

@@ -158,7 +158,7 @@ class Findings(list[Finding]):
         return f"{first}<ol>{''.join(items)}</ol>{last}".replace("<ol></ol>", "")
 
     def to_list(self) -> list[dict[str, Any]]:
-        """Return the findings as JSON types."""
+        """Return the findings as a list of dicts that can be written as JSON."""
         return [each.to_dict() for each in self]
 
 

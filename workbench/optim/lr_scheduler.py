@@ -636,6 +636,14 @@ class _Several(LRScheduler):
 class SequentialLR(_Several):
     """Run several schedules, one after the other: `schedulers[i + 1]` begins at the epoch `milestones[i]`.
 
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
+        >>> warmup = torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.1, total_iters=5)
+        >>> decay = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=20)
+        >>> schedule = torch.optim.lr_scheduler.SequentialLR(optimizer, [warmup, decay], milestones=[5])
+        >>> schedule.get_last_lr()
+        [0.1]
+
     Raises:
         ValueError: if the schedules belong to different optimizers, or if there isn't exactly one more schedule than
             milestones.

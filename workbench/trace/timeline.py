@@ -139,7 +139,7 @@ class Timeline:
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the trace as a dict of JSON types."""
+        """Return the trace as a dict that can be written as JSON."""
         return json.to_dict(self.events)
 
     @classmethod

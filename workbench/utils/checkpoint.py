@@ -103,7 +103,7 @@ def _aten(name: str, op: Any) -> str:
 
 
 class CheckpointError(RuntimeError):
-    """The error of a checkpoint whose second run differs from the first, or that isn't allowed."""
+    """The error that a checkpoint raises if its second run differs from the first, or a tensor is read twice."""
 
 
 TENSOR = object()  # the placeholder of a tensor among arguments
@@ -373,25 +373,28 @@ def _overriding(name: str, value: bool | None) -> Generator[None, None, None]:
 def set_checkpoint_early_stop(enable: bool) -> AbstractContextManager[None]:
     """Choose, for all checkpoints inside a `with` block, whether recomputation stops once nothing more is needed.
 
-    It overrides the checkpoints' own `early_stop`.
+    This choice overrides the argument `early_stop` of the checkpoints.
     """
     return _overriding("early_stop", enable)
 
 
 def set_checkpoint_debug_enabled(enabled: bool | None) -> AbstractContextManager[None]:
-    """Choose, for all checkpoints inside a `with` block, whether they log operators; None leaves it to each `debug`."""
+    """Choose, for all checkpoints inside a `with` block, whether they log operators.
+
+    This choice overrides the argument `debug` of the checkpoints, unless `enabled` is None.
+    """
     return _overriding("debug", enabled)
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the tensors of a tuple as leaves that require grad as before, and the rest unchanged."""
+    """Return the tuple with each tensor replaced by a detached one, which has the same `requires_grad`."""
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
     return tuple([i.detach().requires_grad_(i.requires_grad) if isinstance(i, Tensor) else i for i in inputs])
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
-    """Return two empty lists: devices other than the CPU with these tensors, and their states of random numbers."""
+    """Return two empty lists: the GPUs that hold these tensors, and their random number states."""
     return [], []
 
 
@@ -406,7 +409,7 @@ def check_backward_validity(inputs: Iterable[Any]) -> None:
 
 
 class CheckpointFunction(Function):
-    """The reentrant kind: it saves only the inputs, and runs the function again in backward."""
+    """The Function behind `checkpoint(..., use_reentrant=True)`: its backward runs the function again."""
 
     @staticmethod
     def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:

@@ -44,7 +44,7 @@ class Live(anywidget.AnyWidget):
         return data
 
     def set_state(self, sync_data: Any) -> None:
-        """Apply a page's message, of which nothing is trusted: only what a page may change, and only valid values."""
+        """Apply a message from the page: only changes that a page may make, and only valid values."""
         told = sync_data if isinstance(sync_data, dict) else {}
         with suppress(traitlets.TraitError):
             super().set_state({name: value for name, value in told.items() if name in self._of_page})

@@ -278,12 +278,14 @@ class RNN(_Single):
 class GRU(_Single):
     """Read sequences step by step, with gates that decide how much of the state to replace (Cho et al., 2014).
 
-    PyTorch: torch.nn.GRU. Each time step computes, from the input element `x` and the old state `h`:
+    Each time step computes, from the input element `x` and the old state `h`:
 
         r = sigmoid(W_ir @ x + b_ir + W_hr @ h + b_hr)      # how much of the old state the candidate reads
         z = sigmoid(W_iz @ x + b_iz + W_hz @ h + b_hz)      # how much of the old state to keep
         n = tanh(W_in @ x + b_in + r * (W_hn @ h + b_hn))   # the candidate
         h = (1 - z) * n + z * h                             # the new state
+
+    PyTorch: torch.nn.GRU.
 
     Args:
         input_size: The number of features of each input element.
@@ -320,8 +322,7 @@ class GRU(_Single):
 class LSTM(RNNBase):
     """Read sequences step by step, with a memory cell and gates (Hochreiter and Schmidhuber, 1997).
 
-    PyTorch: torch.nn.LSTM. Each time step computes, from the input element `x`, the old state `h` and the old cell
-    `c`:
+    Each time step computes, from the input element `x`, the old state `h` and the old cell `c`:
 
         i = sigmoid(W_ii @ x + b_ii + W_hi @ h + b_hi)   # how much of the candidate to add
         f = sigmoid(W_if @ x + b_if + W_hf @ h + b_hf)   # how much of the old cell to keep
@@ -329,6 +330,8 @@ class LSTM(RNNBase):
         o = sigmoid(W_io @ x + b_io + W_ho @ h + b_ho)   # how much of the cell to output
         c = f * c + i * g                                # the new cell
         h = o * tanh(c)                                  # the new state, which is the output
+
+    PyTorch: torch.nn.LSTM.
 
     Example:
         >>> lstm = nn.LSTM(input_size=3, hidden_size=5, batch_first=True)
