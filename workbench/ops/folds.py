@@ -89,6 +89,10 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
 
     Returns:
         A tensor of shape (n, channels × window elements, windows).
+
+    Example:
+        >>> F.unfold(torch.ones(8, 3, 32, 32), kernel_size=5).shape
+        torch.Size([8, 75, 784])
     """
     shape = list(input._array.shape)
     kernel, dilation, padding, stride = how = _windows("im2col", 1, kernel_size, dilation, padding, stride)

@@ -507,7 +507,7 @@ def uniform_(self: Tensor, a: float = 0, b: float = 1, *, generator: Any = None)
 
 @method()
 def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = None) -> Tensor:
-    """Fill the tensor with random numbers from a normal distribution."""
+    """Fill the tensor with normal random numbers of mean `mean` and standard deviation `std`."""
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     _check_kernel(self, "normal_kernel_cpu")
@@ -544,7 +544,10 @@ def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Any
 
 @method()
 def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator: Any = None) -> Tensor:
-    """Fill the tensor with random numbers whose logarithms have this mean and standard deviation."""
+    """Fill the tensor with random numbers whose logarithms are normally distributed.
+
+    The logarithms have mean `mean` and standard deviation `std`.
+    """
     if not std > 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
     _check_kernel(self, "log_normal_cpu")

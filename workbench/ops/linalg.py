@@ -278,9 +278,9 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
 def eigh(A: Tensor, UPLO: str = "L") -> Any:
     """Return (eigenvalues, eigenvectors) of symmetric matrices A (..., n, n).
 
-    The eigenvalues are in ascending order. Column i of the eigenvectors belongs to eigenvalue i.
-    The gradient of the eigenvectors is infinite if two eigenvalues are equal, and unreliable if
-    they are close.
+    The eigenvalues are in ascending order. Column i of the eigenvectors belongs to eigenvalue i: A
+    times this column is the eigenvalue times this column. The gradient of the eigenvectors is
+    infinite if two eigenvalues are equal, and unreliable if they are close.
 
     Args:
         UPLO: The triangle that is read: "L" for the lower one or "U" for the upper one.
@@ -594,7 +594,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
 def multi_dot(tensors: Any) -> Tensor:
     """Return the product of several matrices, in the order that needs the fewest multiplications.
 
-    The first and the last of the tensors may be vectors.
+    The first tensor and the last one may be vectors.
     """
     tensors = list(tensors)
     if len(tensors) < 2:
