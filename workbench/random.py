@@ -23,7 +23,7 @@ def __getattr__(name: str) -> Any:
 def fork_rng(
     devices: Iterable[Any] | None = None, enabled: bool = True, device_type: str | None = None
 ) -> Iterator[None]:
-    """Restore the state of the random numbers at the end of a `with` block, or of a call of a decorated function.
+    """Restore the random number state at the end of a `with` block, or of a call of a decorated function.
 
     Raises:
         AssertionError: for a device other than the CPU.

@@ -48,13 +48,14 @@ PROBLEMS += (UnicodeError, ValueError, struct.error, zipfile.BadZipFile)
 
 
 def save(obj: Any, f: str | PathLike[str] | IO[bytes]) -> None:
-    """Write tensors, numbers and text, nested in dicts, lists and tuples, to a file.
+    """Save a state dict, or other tensors, numbers and text in dicts, lists and tuples, to a file.
 
-    A write that fails leaves no partial file. A tensor that occurs twice is one tensor again after `load`.
+    If writing fails, no partial file is left. A tensor that occurs twice in `obj` is a single tensor again after
+    `load`.
 
     Args:
-        obj: A state dict, or anything else made of these types.
-        f: A path, or a file opened for writing bytes.
+        obj: The object to save, made of these types only.
+        f: The path of the file, or a file opened for writing bytes.
 
     Raises:
         TypeError: if `obj` contains another type.
@@ -99,12 +100,12 @@ def load(f: str | PathLike[str] | IO[bytes], map_location: Any = None, *, weight
     """Read a file that `save` wrote, or a trace; nothing in the file is ever run.
 
     Args:
-        f: A path, or a file opened for reading bytes.
-        map_location: Accepted for compatibility: there is only one device.
-        weights_only: Accepted for compatibility: there is no pickle.
+        f: The path of the file, or a file opened for reading bytes.
+        map_location: Accepted for compatibility; it has no effect, because there is only one device.
+        weights_only: Accepted for compatibility; it has no effect, because files contain only data.
 
     Raises:
-        ValueError: if the file is anything else.
+        ValueError: if the file is of another kind.
     """
     if isinstance(f, (str, PathLike)):
         with open(f, "rb") as file:

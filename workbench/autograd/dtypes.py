@@ -8,7 +8,7 @@ import numpy as np
 
 
 class dtype:
-    """The type of a tensor's elements, such as float32; it is named and printed as in PyTorch."""
+    """The type of a tensor's elements, such as `torch.float32`."""
 
     __slots__ = ("name", "np", "is_floating_point", "rank", "type_name", "word", "c_name")
 
@@ -89,12 +89,12 @@ def chosen_dtype(function: str, given: Any, default: dtype) -> dtype:
 
 
 def get_default_dtype() -> dtype:
-    """Return the dtype of tensors made from Python floats."""
+    """Return the dtype of tensors that are created from Python floats."""
     return _default
 
 
 def set_default_dtype(d: dtype) -> None:
-    """Make tensors from Python floats in dtype `d` from now on; TypeError unless `d` is floating point."""
+    """Create tensors from Python floats with dtype `d` from now on; raise TypeError if `d` isn't floating point."""
     global _default
     if not isinstance(d, dtype) or not d.is_floating_point:
         raise TypeError("only floating-point types are supported as the default type")

@@ -392,7 +392,7 @@ def no_vmap(info: Any, in_dims: Any, *args: Any) -> Any:
     """Return the output for a whole batch, and the position of the batch dimension in it.
 
     Args:
-        info: `info.batch_size` is the number of samples, `info.randomness` the setting of vmap.
+        info: An object with the number of samples, `info.batch_size`, and the setting of vmap, `info.randomness`.
         in_dims: For each argument, the position of its batch dimension; None if all samples share the argument.
         args: The arguments of `forward`, with their batch dimensions.
     """

@@ -59,9 +59,9 @@ def gradcheck(
 ) -> bool:
     """Check the derivatives that backward computes for `func` against finite differences; return True if they agree.
 
-    For each input that requires grad, `gradcheck` compares the Jacobian from backward passes with one from
-    differences: each input element is moved by `eps` up and down. Backward also runs twice, which must give the
-    same gradients, and with zero and missing gradients. The inputs keep their values and `.grad`, even on errors.
+    For each input that requires grad, `gradcheck` compares the Jacobian from backward passes with one from differences:
+    each input element is moved by `eps` up and down. Backward also runs a second time, which must give the same
+    gradients, and with gradients that are zero or missing. The inputs keep their values and `.grad`, even on errors.
 
     Use float64 inputs. In float32, a difference for an `eps` of 1e-6 has only one or two correct digits, so even a
     right derivative fails the check. PyTorch: torch.autograd.gradcheck.

@@ -146,7 +146,7 @@ class Facts:
         return bool(self._array.item())
 
     def item(self) -> bool | int | float:
-        """Return the only element as a Python number; RuntimeError unless there is exactly one."""
+        """Return the only element as a Python number; raise RuntimeError unless there is exactly one."""
         if self._array.size != 1:
             raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
         if listeners:
@@ -183,7 +183,7 @@ class Facts:
         return self._array.tolist()
 
     def numpy(self) -> np.ndarray:
-        """Return the array itself, sharing memory; RuntimeError if the tensor requires grad and recording is on."""
+        """Return a NumPy array in the same memory; raise RuntimeError if gradients are required outside `no_grad`."""
         if self.requires_grad and state.local.modes.grad:
             raise failed(RuntimeError(errors.NUMPY_REQUIRES_GRAD), self)
         if listeners:

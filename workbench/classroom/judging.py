@@ -74,10 +74,10 @@ class Misconception:
     """A common mistake in an exercise, with the hint that it triggers.
 
     Attributes:
-        name: What the mistake is called.
+        name: The name of the mistake.
         hint: Why the answer is wrong. The hint never says what is right.
         answer: A wrong answer that shows the mistake.
-        also: More answers that show it.
+        also: More wrong answers that show the mistake.
     """
 
     name: str

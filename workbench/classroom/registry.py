@@ -41,8 +41,8 @@ def exercise(
         name: The name of the exercise: words joined by hyphens.
         asks: The question, as a sentence.
         solution: The right answer: a value, a function or a class.
-        probes: Functions by name. Each takes an answer, runs it and returns the result, which is compared with the
-            result for the solution. Without probes, the answer itself is compared.
+        probes: A dict that maps names to probes. A probe is a function that takes an answer, runs it and returns the
+            result, which is compared with the result for the solution. Without probes, the answer itself is compared.
         misconceptions: Wrong answers, each with the hint that it triggers.
         points: The maximum number of points.
 

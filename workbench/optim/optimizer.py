@@ -128,7 +128,7 @@ class Optimizer:
             cls.step = _hooked(cls.step)  # type: ignore[method-assign]
 
     def add_param_group(self, param_group: Group) -> None:
-        """Add a group of parameters; options that it doesn't set are the optimizer's defaults."""
+        """Add a group of parameters. The optimizer's defaults fill in options that the group doesn't set."""
         if not isinstance(param_group, dict):
             raise TypeError(GROUP_KIND.format(type(param_group)))
         given = param_group["params"]

@@ -62,7 +62,7 @@ class Hardsigmoid(_InPlace):
 
 
 class Hardswish(_InPlace):
-    """Compute `x * hardsigmoid(x)` of each element x."""
+    """Compute `x * hardsigmoid(x)` for each element x."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Return each element times its hardsigmoid."""
@@ -70,7 +70,7 @@ class Hardswish(_InPlace):
 
 
 class Mish(_ShowsInPlace):
-    """Compute `x * tanh(softplus(x))` of each element x (Misra, 2019)."""
+    """Compute `x * tanh(softplus(x))` for each element x (Misra, 2019)."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Return each element times the hyperbolic tangent of its softplus."""
@@ -131,7 +131,7 @@ class Softshrink(_Shrink):
 
 
 class Tanhshrink(Module):
-    """Compute `x - tanh(x)` of each element x."""
+    """Compute `x - tanh(x)` for each element x."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Return each element minus its hyperbolic tangent."""
@@ -139,7 +139,7 @@ class Tanhshrink(Module):
 
 
 class Softsign(Module):
-    """Compute `x / (1 + abs(x))` of each element x, a number between -1 and 1."""
+    """Compute `x / (1 + abs(x))` for each element x, a number between -1 and 1."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Return each element divided by 1 plus its absolute value."""

@@ -121,8 +121,8 @@ class TransformerDecoder(Module):
 class Transformer(Module):
     """Encode one sequence, and decode another sequence that attends to the first (Vaswani et al., 2017).
 
-    The model has neither embeddings nor a final linear layer: sequences are (length, batch, d_model). PyTorch:
-    torch.nn.Transformer.
+    The model has neither embeddings nor a final linear layer: sequences have the shape (length, batch, d_model).
+    PyTorch: torch.nn.Transformer.
 
     Args:
         d_model: The number of features of each sequence element.

@@ -376,7 +376,7 @@ class FeatureAlphaDropout(Dropout):
 
 
 class ReLU(Module):
-    """Compute `max(0, x)` of each element x. PyTorch: torch.nn.ReLU.
+    """Compute `max(0, x)` for each element x. PyTorch: torch.nn.ReLU.
 
     Args:
         inplace: If True, the result overwrites the input. This option is the same for all activations.
@@ -420,7 +420,7 @@ class Tanh(Module):
 
 
 class Sigmoid(Module):
-    """Compute `1 / (1 + exp(-x))` of each element x, a number between 0 and 1."""
+    """Compute `1 / (1 + exp(-x))` for each element x, a number between 0 and 1."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Return 1 / (1 + exp(-element))."""
@@ -428,7 +428,7 @@ class Sigmoid(Module):
 
 
 class LogSigmoid(Module):
-    """Compute `log(1 / (1 + exp(-x)))` of each element x, without overflow."""
+    """Compute `log(1 / (1 + exp(-x)))` for each element x, without overflow."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the logarithm of the sigmoid."""
@@ -436,7 +436,7 @@ class LogSigmoid(Module):
 
 
 class SiLU(Module):
-    """Compute `x * sigmoid(x)` of each element x; also called swish."""
+    """Compute `x * sigmoid(x)` for each element x; also called swish."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -468,7 +468,7 @@ class ELU(Module):
 
 
 class Softplus(Module):
-    """Compute `log(1 + exp(beta * x)) / beta` of each element x, a smooth ReLU.
+    """Compute `log(1 + exp(beta * x)) / beta` for each element x, a smooth ReLU.
 
     Where `beta * x` is above `threshold`, the result is x itself, which avoids an overflow.
     """

@@ -50,12 +50,12 @@ class Stateful(Parts):
         return destination
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
-        """Copy values into the parameters and buffers of the same names.
+        """Copy the values of `state_dict` into the parameters and buffers of the same names.
 
-        With `assign`, the given tensors replace the parameters and buffers instead.
+        With `assign`, the tensors of `state_dict` replace the parameters and buffers instead.
 
         Returns:
-            The missing and the unexpected names.
+            A pair of lists: `missing_keys` and `unexpected_keys`.
 
         Raises:
             RuntimeError: if a tensor has another shape, or if `strict` is True and a name is missing or unexpected.

@@ -139,7 +139,7 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        """Return the attended values, in the query's shape, and the attention weights or None.
+        """Return a pair: the averaged values, in the query's shape, and the attention weights (or None).
 
         Args:
             query: The elements that attend; the result has one vector for each.
