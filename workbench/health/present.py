@@ -223,7 +223,7 @@ class PresentGradient(UnreachedGradient):
         for rule in (saved_written, gradient_written) if before else ():
             for each in rule(self.graph):
                 if each.ids[0] in before:
-                    made.sentences.append(f"But {each.sentence}")
+                    made.sentences.append(begun(each.sentence))
                     made.marks.setdefault(each.ids[0], "computes with what was written")
                     made.advice = each.next_step
 
