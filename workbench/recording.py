@@ -158,13 +158,12 @@ def picture_of(trace: Trace, board: Storyboard) -> Picture:
 class record:  # named as what a user writes: `with record() as trace:`
     """Record the operations and backward passes of a `with` block, to replay them with `trace.show()`.
 
-    To record a PyTorch program, pass the module: `with workbench.record(torch) as trace:`. In pictures, a tensor
-    has the name of the variable that holds it.
+    To record a PyTorch program, `import torch` and pass the module: `with workbench.record(torch) as trace:`. In
+    pictures, a tensor has the name of the variable that holds it.
 
     Example:
         >>> import workbench
-        >>> import workbench as torch
-        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> x = workbench.tensor([1.0, 2.0], requires_grad=True)
         >>> with workbench.record() as trace:
         ...     loss = (x * x).sum()
         ...     loss.backward()
@@ -177,13 +176,13 @@ class record:  # named as what a user writes: `with record() as trace:`
             tensor, only a summary is stored.
         lines: If True, also record each line that runs in the methods of your Functions, with its variables, for
             `show("function")`.
-        last: Keep only the newest events, about this many, so that memory stays bounded. With room for two training
-            steps, the recording starts at the beginning of a step. With less, it may start mid-step, and earlier nodes
-            have no source line. One graph or backward pass is never cut, even if it is larger. The first step of the
-            player shows how many events were dropped.
+        last: Keep only the newest events, about this many, so that memory stays bounded. If they cover two training
+            steps, the recording starts at the beginning of a step. If not, it may start in the middle of one, and
+            nodes that were created before that point have no source line. One graph or backward pass is never cut,
+            even if it is larger. The first step of the player shows how many events were dropped.
         values: For PyTorch only. "seen" (the default) records the results that PyTorch's graph exposes. "all" also
-            records intermediate results inside PyTorch operations. With "all", a few reshapes appear under a different
-            node name.
+            records intermediate results inside PyTorch operations; a few reshapes then have another node name than in
+            PyTorch's own graph.
 
     Raises:
         TypeError: if `engine` is another module, or an option has the wrong type.

@@ -262,7 +262,7 @@ def gaussian_nll_loss(
             element.
 
     Raises:
-        ValueError: if a variance is negative, or its shape doesn't fit.
+        ValueError: if an element of `var` is negative, or `var` has none of the shapes above.
     """
     known = var if isinstance(var, Tensor) else var * ones_like(input)
     if bool((known < 0).any()):

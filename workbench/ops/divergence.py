@@ -26,7 +26,7 @@ xlogy = define(
     "xlogy(Tensor self, Tensor other)",
     _xlogy_of,
     kind="float",
-    meaning="Return `input * log(other)`, and 0 where `input` is 0.",
+    meaning="Return `input * log(other)`, and 0 where `input` is 0 and `other` isn't nan.",
     self="where(self == 0, where(other <= 0, 0, grad * log(other)), grad * log(other))",
     other="grad * self / other",
     samples="p(3), p(3); r(2, 3), p(3); r(3), p()",

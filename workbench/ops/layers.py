@@ -136,7 +136,8 @@ def _of_channels(input: Tensor, alone: bool, p: float, training: bool, inplace: 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Drop elements at random, and preserve mean 0 and variance 1, as layers with `selu` need.
 
-    With probability `p`, an element is set to about -1.76, the minimum of `selu`. Then all elements
+    With probability `p`, an element is set to about -1.76, the limit of
+    `selu` for large negative inputs. Then all elements
     are scaled and shifted, which preserves mean 0 and variance 1. If `training` is False, the input
     is returned unchanged.
     """

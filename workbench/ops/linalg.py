@@ -566,8 +566,8 @@ linalg_norm.__name__ = linalg_norm.__qualname__ = "norm"
 def cond(A: Tensor, p: Any = None) -> Tensor:
     """Return the condition number of each matrix (..., m, n).
 
-    The condition number limits by what factor a relative error in B or A can grow when you solve A
-    X = B. For a square matrix, it is the norm of A times the norm of its inverse.
+    When you solve A X = B, the condition number bounds how much a relative error in A or B is
+    amplified in X. For a square matrix, it is the norm of A times the norm of its inverse.
 
     Args:
         p: Which norm to use, like `ord` in `matrix_norm`. None means 2.

@@ -561,8 +561,8 @@ def _running(name: str, made: tuple[Any, Any, Any], self: Tensor, dim: int) -> t
 def cummax(self: Tensor, dim: int, *, out: Any = None) -> tuple[Tensor, Tensor]:
     """Return (values, indices): the running maximum along `dim`, and the position of each maximum.
 
-    `values[i]` is the largest of the elements 0 to i, and `indices[i]` is its position. The
-    gradient of a maximum goes to the element at that position.
+    `values[i]` is the largest of the elements 0 to i, and `indices[i]` is its position. If
+    elements are equal, the latest one counts as the maximum, and receives the gradient.
     """
     return _running("cummax", _cummax, self, dim) if out is None else into_each("cummax", out, cummax, self, dim)
 
@@ -571,8 +571,8 @@ def cummax(self: Tensor, dim: int, *, out: Any = None) -> tuple[Tensor, Tensor]:
 def cummin(self: Tensor, dim: int, *, out: Any = None) -> tuple[Tensor, Tensor]:
     """Return (values, indices): the running minimum along `dim`, and the position of each minimum.
 
-    `values[i]` is the smallest of the elements 0 to i, and `indices[i]` is its position. The
-    gradient of a minimum goes to the element at that position.
+    `values[i]` is the smallest of the elements 0 to i, and `indices[i]` is its position. If
+    elements are equal, the latest one counts as the minimum, and receives the gradient.
     """
     return _running("cummin", _cummin, self, dim) if out is None else into_each("cummin", out, cummin, self, dim)
 

@@ -747,6 +747,7 @@ Tensor.strided_copy = define(
     "AsStridedCopyBackward0",
     "strided_copy(Tensor self, geometry, layout)",
     views.gather_strided,
+    meaning="Return a copy of the elements that `as_strided` selects (used by its derivatives).",
     self="strided_scatter(grad, geometry, layout)",
     samples="r(2, 3), ((2,), (24,), 8), ((2, 3), (24, 8), 0)",
 )
@@ -754,6 +755,7 @@ Tensor.strided_scatter = define(
     "AsStridedScatterBackward0",
     "strided_scatter(Tensor self, geometry, layout)",
     views.scatter_strided,
+    meaning="Return zeros, with the elements added at the places that `as_strided` selects (used by its derivatives).",
     self="strided_copy(grad, geometry, layout)",
     samples="r(2), ((2,), (24,), 8), ((2, 3), (24, 8), 0)",
 )
@@ -923,7 +925,7 @@ def is_expandable(shape: Ints, to: Ints) -> bool:
 
 @method()
 def sum_to_size(self: Tensor, *given: Any, size: Any = None) -> Tensor:
-    """Return the tensor summed to the shape `size`: the opposite of `expand`.
+    """Return the tensor summed down to the shape `size`, as the backward pass of `expand` does with a gradient.
 
     The sum runs over the dimensions along which broadcasting from `size` would repeat elements.
     """

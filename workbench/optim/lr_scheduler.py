@@ -146,7 +146,7 @@ _LRScheduler = LRScheduler  # its old name, which programs still have as their b
 
 
 class LambdaLR(LRScheduler):
-    """Multiply the first learning rate by a function of the epoch.
+    """Multiply the initial learning rate by a function of the epoch.
 
     Args:
         optimizer: The optimizer whose learning rates to change.
@@ -233,7 +233,7 @@ class MultiStepLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """Multiply the first learning rate by a factor that changes evenly from `start_factor` to `end_factor`.
+    """Multiply the initial learning rate by a factor that changes evenly from `start_factor` to `end_factor`.
 
     The factor reaches `end_factor` after `total_iters` epochs and stays there.
     """
@@ -554,7 +554,7 @@ class OneCycleLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """Multiply the first learning rate by `factor` for `total_iters` epochs; then use the first rate itself."""
+    """Multiply the initial learning rate by `factor` for `total_iters` epochs; then use the initial rate itself."""
 
     def __init__(
         self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1

@@ -2,8 +2,8 @@
 
 There are two kinds. The reentrant kind is a Function: its backward runs the function again with recording, and then a
 whole backward pass inside the current one. The other kind leaves the function's own nodes in the graph. While the
-function of a region runs, every tensor that its nodes save leaves only a slot. The first slot that a backward pass
-reads runs the function again, up to the last tensor it saved, and fills all slots that are still in use; each can then
+function runs, its nodes save an empty placeholder (a slot) instead of each tensor. When a backward pass reads the first
+slot, the function runs again, up to the last tensor it saved, and fills all slots that are still in use. Each can then
 be read once in that pass.
 """
 
@@ -457,7 +457,7 @@ def checkpoint(
     Example:
         >>> x = torch.ones(3, requires_grad=True)
         >>> y = torch.utils.checkpoint.checkpoint(lambda x: x.exp().sin(), x, use_reentrant=False)
-        >>> y.sum().backward()  # computes x.exp() and its sine again
+        >>> y.sum().backward()  # computes x.exp() again; the sine isn't needed
         >>> x.grad
         tensor([-2.4784, -2.4784, -2.4784])
 

@@ -278,7 +278,9 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Shift and scale each channel of each sample to mean 0 and variance 1, in training mode and in eval mode.
+    """Normalize each channel of each sample by its own mean and variance.
+
+    Eval mode does the same, unless `track_running_stats` is True.
 
     The input has the shape (batch, channels, length), or is one sample without the batch. PyTorch:
     torch.nn.InstanceNorm1d.
@@ -296,7 +298,9 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Shift and scale each channel of each sample to mean 0 and variance 1, in training mode and in eval mode.
+    """Normalize each channel of each sample by its own mean and variance.
+
+    Eval mode does the same, unless `track_running_stats` is True.
 
     The input has the shape (batch, channels, height, width), or is one sample without the batch. PyTorch:
     torch.nn.InstanceNorm2d.
@@ -314,7 +318,9 @@ class InstanceNorm2d(_InstanceNorm):
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Shift and scale each channel of each sample to mean 0 and variance 1, in training mode and in eval mode.
+    """Normalize each channel of each sample by its own mean and variance.
+
+    Eval mode does the same, unless `track_running_stats` is True.
 
     The input has the shape (batch, channels, depth, height, width), or is one sample without the batch. PyTorch:
     torch.nn.InstanceNorm3d.
