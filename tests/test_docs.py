@@ -273,6 +273,31 @@ def test_help_shows_no_line_that_is_too_long() -> None:
     assert [(name, line) for name, text in texts for line in text.splitlines() if len(line) > 96] == []
 
 
+def parameters(of: Any) -> list[str]:
+    """The names of the parameters that a caller gives, without those that are arguments of any call."""
+    try:
+        given = inspect.signature(of).parameters.values()
+    except (TypeError, ValueError):  # of a function written in C
+        return []
+    named = [each.name for each in given if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
+    return [name for name in named if name not in ("self", "input") and not name.startswith("_")]
+
+
+def test_help_names_every_parameter() -> None:
+    """That of a class may name them at its `__init__`; dtypes and a stepper's objects aren't made by programs."""
+    given = ("workbench.dtype", "workbench.stepper.")
+    public = {name: of for name, of in REFERENCE.public().items() if callable(of) and not name.startswith(given)}
+    unnamed = {}
+    for name, of in public.items():
+        if is_of_an_operation(name):
+            continue
+        texts = [inspect.getdoc(of), inspect.getdoc(of.__init__) if inspect.isclass(of) else None]
+        words = {*re.findall(r"\w+", " ".join(text for text in texts if text))}
+        if missing := [each for each in parameters(of) if each not in words]:
+            unnamed[name] = missing
+    assert unnamed == {}
+
+
 def test_every_public_name_stands_in_the_reference_once() -> None:
     told = [name for _, listed, _ in BLOCKS for name in listed]
     with_them = [name for each in told for name in REFERENCE.told_with().get(each, [])]

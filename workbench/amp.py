@@ -47,7 +47,7 @@ def __getattr__(name: str) -> Any:
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Return True if PyTorch has an autocast for this type of device.
+    """Return True if PyTorch has an autocast for the type of device `device_type`, such as "cpu".
 
     Raises:
         RuntimeError: if there is no such type.
@@ -56,7 +56,7 @@ def is_autocast_available(device_type: str) -> bool:
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """Return True if autocast is on for a device; on the CPU it never is."""
+    """Return True if autocast is on for the type of device `device_type`; on "cpu" it never is."""
     return _asked.enabled.get(_kind("is_autocast_enabled", device_type), False)
 
 
@@ -67,7 +67,12 @@ def is_autocast_cpu_enabled() -> bool:
 
 
 def set_autocast_enabled(device_type: Any, enabled: bool | None = None) -> None:
-    """Store whether autocast is on for a device, by default "cuda"; on the CPU it is refused."""
+    """Store whether autocast is on for a type of device; on the CPU, True is refused.
+
+    Args:
+        device_type: The type of device: "cpu" or "cuda".
+        enabled: True or False. If it is the only argument, it is meant for "cuda".
+    """
     check_bool(
         device_type if enabled is None else enabled, "set_autocast_enabled", "enabled", 1 + (enabled is not None)
     )
@@ -79,7 +84,7 @@ def set_autocast_enabled(device_type: Any, enabled: bool | None = None) -> None:
 
 
 def get_autocast_dtype(device_type: str) -> Dtype:
-    """Return the dtype in which autocast on a device would compute.
+    """Return the dtype in which autocast would compute on the type of device `device_type`.
 
     Raises:
         NotImplementedError: if that is bfloat16.
@@ -91,7 +96,7 @@ def get_autocast_dtype(device_type: str) -> Dtype:
 
 
 def set_autocast_dtype(device_type: str, dtype: Dtype) -> None:
-    """Store the dtype in which autocast on a device would compute."""
+    """Store `dtype` as the dtype in which autocast would compute on the type of device `device_type`."""
     if not isinstance(dtype, Dtype):
         raise TypeError(
             f"set_autocast_dtype(): argument 'dtype' (position 2) must be torch.dtype, not {kind_of(dtype)}"
@@ -117,7 +122,7 @@ def is_autocast_cache_enabled() -> bool:
 
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
-    """Store whether autocast would cache casts of weights."""
+    """Store with `enabled`, True or False, whether autocast would cache casts of weights."""
     if not isinstance(enabled, bool):
         raise TypeError(f"enabled must be a bool (got {kind_of(enabled)})")
     _asked.cache = enabled
@@ -132,6 +137,12 @@ class autocast:
 
     On "cuda", autocast warns that there is no CUDA device, as PyTorch does without a GPU. On "cpu", it requires
     `enabled=False`. You can also decorate a function. PyTorch: torch.amp.autocast.
+
+    Args:
+        device_type: The type of device: "cpu" or "cuda".
+        dtype: The dtype that `get_autocast_dtype` returns inside the block. None leaves it as it is.
+        enabled: If False, autocast is off inside the block.
+        cache_enabled: What `is_autocast_cache_enabled` returns inside the block. None leaves it as it is.
     """
 
     def __init__(
@@ -189,7 +200,12 @@ def custom_fwd(
 ) -> Callable[..., Any]:
     """Decorate the forward of a Function that should run under autocast.
 
-    `cast_inputs` casts nothing while autocast is off, as it always is here. PyTorch: torch.amp.custom_fwd.
+    PyTorch: torch.amp.custom_fwd.
+
+    Args:
+        fwd: The forward to decorate. Without it, the result is a decorator.
+        device_type: The type of device: "cpu" or "cuda".
+        cast_inputs: The dtype for the inputs. It has no effect while autocast is off, as it always is here.
     """
     _check_name(device_type)
     if fwd is None:
@@ -209,6 +225,10 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Ca
     """Decorate the backward of a Function whose forward has `custom_fwd`.
 
     PyTorch: torch.amp.custom_bwd.
+
+    Args:
+        bwd: The backward to decorate. Without it, the result is a decorator.
+        device_type: The type of device: "cpu" or "cuda".
     """
     _check_name(device_type)
     if bwd is None:
@@ -227,6 +247,14 @@ class GradScaler:
 
     On "cuda", it warns that it is off, as PyTorch does without a GPU. On "cpu", it requires `enabled=False`. When off,
     `scale(loss)` returns the loss, and `step(optimizer)` calls `optimizer.step()`. PyTorch: torch.amp.GradScaler.
+
+    Args:
+        device: "cuda" or "cpu".
+        init_scale: The first factor of the loss in PyTorch; no effect here, like the following arguments.
+        growth_factor: The factor by which the scale grows after `growth_interval` steps.
+        backoff_factor: The factor by which the scale shrinks after a step whose gradients aren't finite.
+        growth_interval: The number of steps in a row with finite gradients after which the scale grows.
+        enabled: If False, there is no warning or error.
     """
 
     def __init__(

@@ -41,6 +41,13 @@ def compile(
 
     PyTorch wraps a module in another module, whose parameters have longer names. Here the names stay the same.
     PyTorch: torch.compile.
+
+    Args:
+        model: The function or module. Without it, the result is a decorator.
+        fullgraph, dynamic, backend, mode, options, disable: Accepted for compatibility; they have no effect here.
+
+    Raises:
+        RuntimeError: if both `mode` and `options` are given.
     """
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
@@ -55,17 +62,20 @@ def _as_it_is(model: Any) -> Any:
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """Return the function unchanged, for programs that keep PyTorch from compiling it; also usable as a decorator."""
+    """Return the function `fn` unchanged, for programs that keep PyTorch from compiling it; also usable as a decorator.
+
+    `recursive` and `reason` have no effect.
+    """
     return _as_it_is if fn is None else fn
 
 
 def allow_in_graph(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function itself, which PyTorch's compiler treats as one operation."""
+    """Return the function `fn` unchanged; PyTorch's compiler treats it as one operation."""
     return fn
 
 
 def assume_constant_result(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function itself, which PyTorch's compiler runs only once."""
+    """Return the function `fn` unchanged; PyTorch's compiler runs it only once."""
     return fn
 
 

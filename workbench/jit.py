@@ -40,44 +40,47 @@ def script(
     _rcb: Any = None,
     example_inputs: Any = None,
 ) -> Any:
-    """Return the function, module or class itself, and warn that the name is old, as PyTorch does."""
+    """Return `obj`, a function, module or class, unchanged, and warn that the name is old, as PyTorch does.
+
+    `optimize` and `example_inputs` have no effect.
+    """
     warn(OLD.format("script"), DeprecationWarning)
     return obj
 
 
 def trace(func: Callable[..., Any], example_inputs: Any = None, **options: Any) -> Any:
-    """Return the function or module itself, and warn that the name is old, as PyTorch does.
+    """Return `func`, a function or module, unchanged, and warn that the name is old, as PyTorch does.
 
     PyTorch compiles the operations that it runs for `example_inputs`. Here, branches and loops depend on the inputs of
-    each call.
+    each call. The `options` have no effect.
     """
     warn(OLD.format("trace"), DeprecationWarning)
     return func
 
 
 def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function itself: nothing is traced."""
+    """Return the function `fn` unchanged: nothing is traced."""
     return fn
 
 
 def script_method(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the method itself, and warn that the name is old, as PyTorch does."""
+    """Return the method `fn` unchanged, and warn that the name is old, as PyTorch does."""
     warn(OLD.format("script_method"), DeprecationWarning)
     return fn
 
 
 def export(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the method itself, which PyTorch would compile too."""
+    """Return the method `fn` unchanged; PyTorch would compile it, too."""
     return fn
 
 
 def unused(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the method itself, which PyTorch would not compile."""
+    """Return the method `fn` unchanged; PyTorch would not compile it."""
     return fn
 
 
 def ignore(drop: Any = False, **options: Any) -> Any:
-    """Return the function itself, which PyTorch would not compile; with options, return a decorator that does so."""
+    """Return the function `drop` unchanged; PyTorch would not compile it. With options, return a decorator instead."""
     if callable(drop):
         return drop
     if drop:
@@ -90,7 +93,7 @@ def ignore(drop: Any = False, **options: Any) -> Any:
 
 
 def annotate(the_type: Any, the_value: Any) -> Any:
-    """Return the value itself; PyTorch also uses its type."""
+    """Return `the_value` unchanged; PyTorch also uses `the_type`."""
     return the_value
 
 

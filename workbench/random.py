@@ -25,6 +25,11 @@ def fork_rng(
 ) -> Iterator[None]:
     """Restore the random number state at the end of a `with` block, or of a call of a decorated function.
 
+    Args:
+        devices: Must be empty or None: there is no GPU whose state to restore.
+        enabled: If False, the state isn't restored.
+        device_type: No effect here. In PyTorch, the type of `devices`.
+
     Raises:
         AssertionError: for a device other than the CPU.
     """

@@ -49,7 +49,8 @@ class Trace(Timeline):
 
         In a saved notebook, the picture still plays without a kernel. Groups (scopes and repeated parts) are open as
         far as they fit on a screen. The steps of a training loop are drawn in the same place, one after the other. For
-        a long run, the picture shows only a few steps.
+        a long run, the picture shows about 12 steps (fewer for large graphs): the first and the last three, some
+        between them at even distances, and the first step of each kind, if steps differ in their operations.
 
         | View         | What it shows                                      | When to use it                          |
         | ------------ | -------------------------------------------------- | --------------------------------------- |
@@ -66,9 +67,10 @@ class Trace(Timeline):
         Args:
             view: The name of a view from this table.
             options: Options of the view. For "graph" and "flow": `open=["layer1"]` opens these groups, `depth=2` opens
-                the two outer levels, and `step=500` shows this training step first. "saved" takes `step`, and "health"
-                takes `open` and `depth`. For "memory", `against=other` draws another trace over this one; "compare"
-                requires `against=other`. In every view, `legend=False` omits the sentence that explains the picture.
+                the two outer levels, and `step=500` adds training step 500 to the picture and opens it there. "saved"
+                takes `step`, and "health" takes `open` and `depth`. For "memory", `against=other` draws another trace
+                over this one; "compare" requires `against=other`. In every view, `legend=False` omits the sentence that
+                explains the picture.
 
         Raises:
             ValueError: if there is no such view.

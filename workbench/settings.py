@@ -35,7 +35,7 @@ def get_num_threads() -> int:
 
 
 def set_num_threads(num: int) -> None:
-    """Store a number of threads, which has no effect: set NumPy's threads with the variable OMP_NUM_THREADS."""
+    """Store `num` threads, which has no effect: set NumPy's threads with the environment variable OMP_NUM_THREADS."""
     _threads["num"] = _number_of("num", num)
 
 
@@ -45,7 +45,7 @@ def get_num_interop_threads() -> int:
 
 
 def set_num_interop_threads(num: int) -> None:
-    """Store a number of threads for running operations side by side, which has no effect."""
+    """Store `num` threads for running operations side by side, which has no effect."""
     _threads["interop"] = _number_of("num_interop", num)
 
 
@@ -68,7 +68,11 @@ def get_float32_matmul_precision() -> str:
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Store "highest", "high" or "medium", which has no effect: float32 products are computed in float32."""
+    """Store a precision, which has no effect: float32 products are computed in float32.
+
+    Args:
+        precision: "highest", "high" or "medium".
+    """
     global _precision
     if not isinstance(precision, str):
         raise RuntimeError(f"set_float32_matmul_precision expects a str, but got {kind_of(precision)}")
@@ -82,7 +86,12 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Store whether operations must be deterministic, which has no effect: all of them are."""
+    """Store whether operations must be deterministic, which has no effect: all of them are.
+
+    Args:
+        mode: True if operations must be deterministic.
+        warn_only: In PyTorch, True warns instead of raising an error.
+    """
     check_bool(mode, "_set_deterministic_algorithms", "mode")
     set_deterministic_debug_mode((1 if warn_only else 2) if mode else 0)
 
@@ -103,7 +112,11 @@ def get_deterministic_debug_mode() -> int:
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
-    """Do the same as `use_deterministic_algorithms`, for "default", "warn" or "error", or 0, 1 or 2."""
+    """Do the same as `use_deterministic_algorithms`.
+
+    Args:
+        debug_mode: "default" or 0 (off), "warn" or 1 (warn only), or "error" or 2.
+    """
     global _deterministic
     if not isinstance(debug_mode, (int, str)):
         raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
@@ -119,5 +132,5 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 
 def set_flush_denormal(mode: bool) -> bool:
-    """Return False: NumPy can't replace the smallest numbers by 0, as PyTorch can on some processors."""
+    """Return False for any `mode`: NumPy can't replace the smallest numbers by 0, as PyTorch can on some processors."""
     return False

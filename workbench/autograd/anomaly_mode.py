@@ -49,12 +49,13 @@ class set_detect_anomaly:
 class detect_anomaly:
     """Inside the `with` block, find the operation that causes a nan in a backward pass.
 
-    Every node remembers the lines that created it. At the first gradient with a nan, the backward pass raises an
-    error with these lines. PyTorch: torch.autograd.detect_anomaly.
+    Every node remembers the lines that created it. At the first gradient with a nan, the backward pass warns with these
+    lines, then raises RuntimeError. Run the forward pass inside the block, too. Otherwise, there are no lines to show.
+    PyTorch: torch.autograd.detect_anomaly.
 
     Args:
-        check_nan: If True, raise RuntimeError when a node's gradient contains nan. If False, the lines are shown only
-            for other errors.
+        check_nan: If True, raise RuntimeError when a node's gradient contains nan. If False, the warning with the lines
+            appears only for other errors.
     """
 
     def __init__(self, check_nan: bool = True) -> None:

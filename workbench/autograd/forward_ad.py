@@ -43,7 +43,7 @@ class DualLevel:
 
 
 class UnpackedDualTensor(NamedTuple):
-    """The value of a dual tensor, and its tangent, or None if there is no tangent."""
+    """The two parts of a dual tensor: `primal` is its value, `tangent` its tangent, or None if it has none."""
 
     primal: Tensor
     tangent: Tensor | None
@@ -251,6 +251,10 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     """Return the value and the tangent of a dual tensor, as a pair `(primal, tangent)`.
 
     The tangent is None if the tensor carries no tangent, or in inference mode.
+
+    Args:
+        tensor: The dual tensor.
+        level: The level of forward mode, as `enter_dual_level` returns it. None means the current one.
     """
     if (local.modes.dual is None) if level is None else level < 0:
         return UnpackedDualTensor(tensor, None)

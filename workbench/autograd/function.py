@@ -445,7 +445,7 @@ def __getattr__(name: str) -> Any:
 
 
 class FunctionMeta(type):
-    """The metaclass of Functions, which gives each Function a node class of the same name."""
+    """The metaclass of Functions: it gives each a node class. Give it `name`, `bases` and `namespace`, as `type`."""
 
     _backward_cls: Any
 

@@ -125,7 +125,11 @@ class enable_grad(no_grad):
 
 
 class set_grad_enabled(_GradMode):
-    """Switch recording on or off immediately. Used with `with`, the change ends with the block."""
+    """Switch recording on or off immediately. Used with `with`, the change ends with the block.
+
+    Args:
+        mode: True switches recording on, False switches it off.
+    """
 
     def __init__(self, mode: bool) -> None:
         check_bool(mode, "set_grad_enabled", "enabled")
@@ -163,6 +167,9 @@ class set_multithreading_enabled(_GradMode):
     """Choose whether backward passes of PyTorch may use several threads. The workbench always uses the calling thread.
 
     The choice holds immediately. Used with `with`, it ends with the block.
+
+    Args:
+        mode: True allows several threads, False forbids them.
     """
 
     def __init__(self, mode: bool) -> None:

@@ -60,8 +60,9 @@ def gradcheck(
     """Check the derivatives that backward computes for `func` against finite differences; return True if they agree.
 
     For each input that requires grad, `gradcheck` compares the Jacobian from backward passes with one from differences:
-    each input element is moved by `eps` up and down. Backward also runs a second time, which must give the same
-    gradients, and with gradients that are zero or missing. The inputs keep their values and `.grad`, even on errors.
+    each input element is moved by `eps` up and down. `gradcheck` also runs backward twice, and the results must agree.
+    Finally, it runs backward with incoming gradients that are zero, and with missing gradients (None). The inputs keep
+    their values and `.grad`, even on errors.
 
     Use float64 inputs. In float32, a difference for an `eps` of 1e-6 has only one or two correct digits, so even a
     right derivative fails the check. PyTorch: torch.autograd.gradcheck.
@@ -80,9 +81,12 @@ def gradcheck(
         atol, rtol: The tolerances: two entries may differ by `atol + rtol * abs(numeric)`.
         raise_exception: If True, the first failure raises GradcheckError. If False, the function returns False.
         nondet_tol: How much the gradients of two identical backward passes may differ.
-        check_undefined_grad: If True, also check that backward treats a missing gradient as zeros.
+        check_undefined_grad: If True, also check that backward treats a missing gradient (None) as zeros.
         check_grad_dtypes: No effect: gradients must have their input's dtype in any case.
-        check_batched_grad, check_batched_forward_grad: If True, also check backward mode, or forward mode, under vmap.
+        check_batched_grad: If True, also run backward passes under vmap, which must give the same gradients as one
+            pass at a time. Needs `check_backward_ad`.
+        check_batched_forward_grad: If True, also run forward mode under vmap, which must give the same tangents as one
+            run at a time. Needs `check_forward_ad`.
         check_forward_ad: If True, also check forward mode: the tangents of the outputs.
         check_backward_ad: If True (the default), check backward mode.
         fast_mode: If True, compare the Jacobians along one random direction only, instead of element by element.
@@ -102,11 +106,7 @@ def gradcheck(
         elif check_backward_ad and not jacobians.constant(fast_mode):
             raise GradcheckError(errors.GRADCHECK_CHANGES)
         if check_forward_ad:
-            (compare_forward_direction if fast_mode else compare_forward)(jacobians)
-            if check_undefined_grad:
-                check_undefined_tangents(func, given)
-        if check_batched_forward_grad:
-            check_batched_forward(func, given)
+            _check_forward(jacobians, fast_mode, check_undefined_grad, check_batched_forward_grad)
         if check_backward_ad and outputs:
             if check_batched_grad:
                 check_batched_backward(outputs, wanted)
@@ -119,6 +119,15 @@ def gradcheck(
         failed(error, *_about(str(error), given))
         raise
     return True
+
+
+def _check_forward(jacobians: Jacobians, fast: bool, undefined: bool, batched: bool) -> None:
+    """Check tangents, and as requested those for missing tangents and under vmap."""
+    (compare_forward_direction if fast else compare_forward)(jacobians)
+    if undefined:
+        check_undefined_tangents(jacobians.func, jacobians.given)
+    if batched:
+        check_batched_forward(jacobians.func, jacobians.given)
 
 
 def _check_directions(forward: bool, backward: bool, batched_forward: bool, batched_backward: bool) -> None:
@@ -169,10 +178,22 @@ def gradgradcheck(
         inputs: The arguments of `func`: a tensor, or a sequence. Those that require grad are checked.
         grad_outputs: The gradients with which the first backward pass starts. None means random numbers.
         gen_non_contig_grad_outputs: If True, the random `grad_outputs` have gaps between their elements in memory.
+        eps: How far each input element is moved up and down for the differences.
+        atol, rtol: The tolerances: two entries may differ by `atol + rtol * abs(numeric)`.
+        raise_exception: If True, the first failure raises GradcheckError. If False, the function returns False.
+        nondet_tol: How much the gradients of two identical passes may differ.
+        check_undefined_grad: If True, also check that the second backward pass treats a missing gradient (None) as
+            zeros.
+        check_grad_dtypes: No effect: gradients must have their input's dtype in any case.
+        check_batched_grad: If True, also run backward passes under vmap, which must give the same gradients as one
+            pass at a time. Needs `check_rev_over_rev`.
         check_fwd_over_rev: If True, also check forward mode through the backward pass.
         check_rev_over_rev: If True (the default), check backward mode through the backward pass.
+        fast_mode: If True, compare the Jacobians along one random direction only, instead of element by element.
+        masked: No effect: there are no sparse tensors.
 
-    The other arguments are those of `gradcheck`.
+    Raises:
+        GradcheckError: if a check fails and `raise_exception` is True.
     """
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
@@ -188,19 +209,8 @@ def gradgradcheck(
     else:
         seeds = as_tuple(grad_outputs)
 
-    flags = [isinstance(a, Tensor) and a.requires_grad for a in given + seeds]
-
-    def gradients(*args: Any) -> tuple[Tensor, ...]:
-        for a, flag in zip(args, flags, strict=True):
-            if flag:
-                a.requires_grad_()  # dual tensors have lost it
-        wanted = tuple(a for a, flag in zip(args[: len(given)], flags, strict=False) if flag)
-        outputs = _differentiable(func(*args[: len(given)]))
-        found = grad(outputs, wanted, args[len(given) :], create_graph=True, allow_unused=True)
-        return tuple(g for g in found if g is not None)
-
     return gradcheck(
-        gradients,
+        _gradients_of(func, given, seeds),
         given + seeds,
         eps=eps,
         atol=atol,
@@ -215,6 +225,24 @@ def gradgradcheck(
         fast_mode=fast_mode,
         masked=masked,
     )
+
+
+def _gradients_of(
+    func: Callable[..., Any], given: tuple[Any, ...], seeds: tuple[Any, ...]
+) -> Callable[..., tuple[Tensor, ...]]:
+    """Return a function of these inputs of `func` and gradients of its outputs: the gradients of the inputs."""
+    flags = [isinstance(a, Tensor) and a.requires_grad for a in given + seeds]
+
+    def gradients(*args: Any) -> tuple[Tensor, ...]:
+        for a, flag in zip(args, flags, strict=True):
+            if flag:
+                a.requires_grad_()  # dual tensors have lost it
+        wanted = tuple(a for a, flag in zip(args[: len(given)], flags, strict=False) if flag)
+        outputs = _differentiable(func(*args[: len(given)]))
+        found = grad(outputs, wanted, args[len(given) :], create_graph=True, allow_unused=True)
+        return tuple(g for g in found if g is not None)
+
+    return gradients
 
 
 def _random_like(t: Tensor, random: np.random.Generator, gaps: bool) -> Tensor:

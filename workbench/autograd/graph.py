@@ -31,7 +31,13 @@ __all__ = [
 ]
 
 GradientEdge = namedtuple("GradientEdge", ["node", "output_nr", "ownership_token"], defaults=[None])
-GradientEdge.__doc__ = "A place in the graph where a gradient arrives: a node, and the number of one of its outputs."
+GradientEdge.__doc__ = """A place in the graph where a gradient arrives: a node, and the number of one of its outputs.
+
+Args:
+    node: The node.
+    output_nr: The number of the output, counted from 0.
+    ownership_token: An object that keeps the graph alive as long as the edge exists; usually None.
+"""
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
@@ -120,6 +126,10 @@ class save_on_cpu(saved_tensors_hooks):
 
     PyTorch moves the copies from the GPU to the CPU's memory. In the workbench, all tensors are in that memory
     already.
+
+    Args:
+        pin_memory: No effect here. In PyTorch, True copies into memory from which a GPU can read directly.
+        device_type: No effect here. In PyTorch, the kind of device from which the tensors come.
     """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:

@@ -21,7 +21,11 @@ _ids = itertools.count()
 
 
 class RemovableHandle:
-    """The handle of a registered hook: `remove()` removes the hook, and so does leaving a `with` block."""
+    """The handle of a registered hook: `remove()` removes the hook, and so does leaving a `with` block.
+
+    Args:
+        hooks: The dict of hooks, from which to remove the entry with the handle's `id`.
+    """
 
     def __init__(self, hooks: dict[int, Any]) -> None:
         self.hooks = hooks

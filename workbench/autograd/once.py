@@ -39,7 +39,7 @@ class Error(Node):
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a Function's `backward` that can't be differentiated itself.
+    """Decorate a Function's `backward`, `fn`, that can't be differentiated itself.
 
     Use the decorator if `backward` computes with NumPy, for example. Without it, a second derivative would silently
     be wrong. With it, a second derivative raises RuntimeError.

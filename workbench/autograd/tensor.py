@@ -69,7 +69,7 @@ class Meta:
 
 
 class Size(tuple):
-    """The shape of a tensor: a tuple of ints. Slices of a shape, and sums of shapes, are shapes, too."""
+    """The shape of a tensor: a tuple of the ints in `iterable`. Slices and sums of shapes are shapes, too."""
 
     __slots__ = ()
 

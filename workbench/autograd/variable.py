@@ -32,7 +32,12 @@ class _VariableMeta(type):
 
 
 class Variable(metaclass=_VariableMeta):
-    """The old name of Tensor: `Variable(data)` returns a tensor over the same memory, without history."""
+    """The old name of Tensor: `Variable(data)` returns a tensor over the same memory, without history.
+
+    Args:
+        data: The tensor whose memory to use.
+        requires_grad: If True, operations on the new tensor are tracked for backward.
+    """
 
     _execution_engine = _Engine()
 

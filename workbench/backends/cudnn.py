@@ -32,7 +32,11 @@ def flags(
     deterministic: bool = False,
     allow_tf32: bool = True,
 ) -> Iterator[None]:
-    """Set the switches inside a `with` block, and restore them afterward."""
+    """Set the switches inside a `with` block, and restore them afterward.
+
+    `enabled`, `benchmark`, `benchmark_limit`, `deterministic` and `allow_tf32` are only stored: the workbench doesn't
+    use cuDNN.
+    """
     given = {"enabled": enabled, "benchmark": benchmark, "benchmark_limit": benchmark_limit}
     given |= {"deterministic": deterministic, "allow_tf32": allow_tf32}
     switches = vars(sys.modules[__name__])

@@ -581,7 +581,7 @@ def _weights(out: Any) -> Any:
 
 
 def on_ctx(node: Any) -> int:
-    """Count the tensors that a Function stored as attributes of ctx, where the engine doesn't track them."""
+    """Count the tensors that a Function stored as attributes of `ctx` (`node`), where the engine doesn't track them."""
     kept = [[each] if isinstance(each, torch.Tensor) else each for each in vars(node).values()]
     held = [list(each.values()) if isinstance(each, dict) else each for each in kept]
     return sum(isinstance(one, torch.Tensor) for each in held if isinstance(each, list | tuple) for one in each)

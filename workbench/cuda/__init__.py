@@ -64,7 +64,7 @@ def is_initialized() -> bool:
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Return False: there is no such device."""
+    """Return False, whatever `including_emulation` is: there is no such device."""
     return False
 
 
@@ -158,12 +158,12 @@ def memory_stats(device: Any = None) -> dict[str, Any]:
 
 
 def manual_seed(seed: int) -> None:
-    """Do nothing: there is no CUDA device whose random numbers could be seeded."""
+    """Do nothing: there is no CUDA device whose random numbers could start from `seed`."""
     int(seed)
 
 
 def manual_seed_all(seed: int) -> None:
-    """Do nothing: there are no CUDA devices whose random numbers could be seeded."""
+    """Do nothing: there are no CUDA devices whose random numbers could start from `seed`."""
     int(seed)
 
 
@@ -191,22 +191,29 @@ def get_rng_state_all() -> list[Tensor]:
 
 
 def set_rng_state(new_state: Tensor, device: Any = "cuda") -> None:
-    """Do nothing: there is no CUDA device whose random number state could be restored."""
+    """Do nothing: there is no CUDA `device` whose random number state could become `new_state`."""
 
 
 def set_rng_state_all(new_states: Any) -> None:
-    """Do nothing: there are no CUDA devices whose random number states could be restored."""
+    """Do nothing: there are no CUDA devices whose random number states could become `new_states`."""
 
 
 class Stream:
-    """A queue of a GPU's work. Creating one raises RuntimeError: there is no GPU here. PyTorch: torch.cuda.Stream."""
+    """A queue of a GPU's work. Creating one raises RuntimeError: there is no GPU here. PyTorch: torch.cuda.Stream.
+
+    In PyTorch, `device` is the GPU, and work in queues with a lower `priority` number runs first.
+    """
 
     def __init__(self, device: Any = None, priority: int = 0, **kwargs: Any) -> None:
         raise RuntimeError("torch.cuda.Stream requires CUDA support")
 
 
 class Event:
-    """A mark in a GPU's work. Creating one raises RuntimeError: there is no GPU here. PyTorch: torch.cuda.Event."""
+    """A mark in a GPU's work. Creating one raises RuntimeError: there is no GPU here. PyTorch: torch.cuda.Event.
+
+    In PyTorch, `enable_timing` measures times, `blocking` lets a waiting thread sleep, and `interprocess` shares the
+    mark with other processes.
+    """
 
     def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> None:
         raise RuntimeError("Tried to instantiate dummy base class Event")

@@ -26,7 +26,7 @@ def _say_old(name: str, now: str) -> None:
 
 
 class autocast(amp.autocast):
-    """Do the same as `amp.autocast("cuda")`, which has no effect, because there is no CUDA device."""
+    """Do the same as `amp.autocast("cuda", dtype, enabled, cache_enabled)`: here, autocast has no effect."""
 
     def __init__(self, enabled: bool = True, dtype: Dtype = float16, cache_enabled: bool = True) -> None:
         _say_old("autocast", "autocast('cuda', args...)")
@@ -34,7 +34,11 @@ class autocast(amp.autocast):
 
 
 class GradScaler(amp.GradScaler):
-    """Do the same as `amp.GradScaler("cuda")`, which is off, because there is no CUDA device."""
+    """Do the same as `amp.GradScaler("cuda")`, which is off, because there is no CUDA device.
+
+    `init_scale`, `growth_factor`, `backoff_factor` and `growth_interval` have no effect here. With `enabled=False`,
+    there is no warning that the scaler is off.
+    """
 
     def __init__(
         self,
@@ -49,12 +53,12 @@ class GradScaler(amp.GradScaler):
 
 
 def custom_fwd(fwd: Callable[..., Any] | None = None, *, cast_inputs: Dtype | None = None) -> Callable[..., Any]:
-    """Do the same as `amp.custom_fwd(..., device_type="cuda")`."""
+    """Do the same as `amp.custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)`."""
     _say_old("custom_fwd", "custom_fwd(args..., device_type='cuda')")
     return amp.custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
 
 
 def custom_bwd(bwd: Callable[..., Any]) -> Callable[..., Any]:
-    """Do the same as `amp.custom_bwd(..., device_type="cuda")`."""
+    """Do the same as `amp.custom_bwd(bwd, device_type="cuda")`."""
     _say_old("custom_bwd", "custom_bwd(args..., device_type='cuda')")
     return amp.custom_bwd(bwd, device_type="cuda")

@@ -20,7 +20,17 @@ __all__ = ["Bernoulli"]
 class Bernoulli(Distribution):
     """The distribution of a coin toss: 1 with probability `probs`, otherwise 0.
 
-    Give either `probs` or `logits`, the log-odds `log(probs / (1 - probs))`. PyTorch: torch.distributions.Bernoulli.
+    Give either `probs` or `logits`. PyTorch: torch.distributions.Bernoulli.
+
+    Example:
+        >>> coins = torch.distributions.Bernoulli(torch.tensor([0.5, 0.9]))  # two variables
+        >>> coins.log_prob(torch.tensor(1.0)).exp()
+        tensor([0.5000, 0.9000])
+
+    Args:
+        probs: The probability of 1: a number, or a tensor with a probability for each variable.
+        logits: The log-odds `log(probs / (1 - probs))`: a number, or a tensor.
+        validate_args: If True, raise ValueError for invalid parameters and values. None means the default setting.
     """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
@@ -63,13 +73,16 @@ class Bernoulli(Distribution):
         return self.probs * (1 - self.probs)
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return zeros and ones with the dtype of the probabilities."""
+        """Return zeros and ones in the dtype of the probabilities, in the shape `sample_shape` + batch shape."""
         with no_grad():
             noise = rand(self._extended_shape(sample_shape), dtype=self.probs.dtype)
             return (noise < self.probs).to(self.probs.dtype)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the probability of a value."""
+        """Return the logarithm of the probability of `value`, which must contain only 0 and 1.
+
+        Another value raises ValueError. With `validate_args=False`, the result for it has no meaning.
+        """
         if self._validate_args:
             self._validate_sample(value)
         logits, value = broadcast_all(self.logits, value)

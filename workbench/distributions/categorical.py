@@ -32,6 +32,7 @@ class Categorical(Distribution):
     Args:
         probs: The probabilities. They need not sum to one.
         logits: The logarithms of the probabilities, up to a constant for each variable.
+        validate_args: If True, raise ValueError for invalid parameters and values. None means the default setting.
     """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
@@ -84,14 +85,18 @@ class Categorical(Distribution):
         return self.probs.argmax(-1)
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return class numbers."""
+        """Return class numbers, in the shape `sample_shape` + batch shape."""
         with no_grad():
             shape = (*self._extended_shape(sample_shape), 1)
             below = self.probs.cumsum(-1) / self.probs.sum(-1, keepdim=True)
             return (below[..., :-1] <= rand(shape, dtype=self.probs.dtype)).sum(-1)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the probability of a class."""
+        """Return the logarithm of the probability of the class number `value`.
+
+        A value that isn't a class number raises ValueError. With `validate_args=False`, a fraction is rounded toward
+        zero, and a number that no class has raises RuntimeError.
+        """
         if self._validate_args:
             self._validate_sample(value)
         value = value.long().unsqueeze(-1)
@@ -104,6 +109,9 @@ class Categorical(Distribution):
         return -(self.logits.clamp(min=least) * self.probs).sum(-1)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """Return all classes, for every variable."""
+        """Return all class numbers along a new first dimension, for every variable.
+
+        Without `expand`, the batch dimensions have the size 1.
+        """
         values = arange(self._num_events).view(-1, *(1,) * len(self._batch_shape))
         return values.expand(-1, *self._batch_shape) if expand else values

@@ -26,7 +26,13 @@ __all__ = [
 
 @dataclass(frozen=True, repr=False)
 class Constraint:
-    """A set of values; `check` tests each value."""
+    """A set of values; `check` tests each value.
+
+    Args:
+        text: How the constraint is printed.
+        holds: A function that returns for each value, or each event, whether it is in the set.
+        event_dim: How many dimensions an event has: 0 if each element is tested separately.
+    """
 
     text: str
     holds: Callable[[Tensor], Tensor] = field(compare=False)
@@ -45,7 +51,7 @@ def _sums_to_one(value: Tensor) -> Tensor:
 
 
 def independent(base: Constraint, dims: int) -> Constraint:
-    """Return a constraint on events with more dimensions: each part must satisfy the base constraint."""
+    """Return a constraint on events with `dims` more dimensions: each part must satisfy the base constraint."""
 
     def holds(value: Tensor) -> Tensor:
         inside = base.check(value)

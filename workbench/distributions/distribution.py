@@ -60,7 +60,10 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Choose whether distributions created without `validate_args` check parameters and values."""
+        """Choose with True or False whether distributions check parameters and values by default.
+
+        The `value` applies to distributions that are created without `validate_args`.
+        """
         if value not in (True, False):
             raise ValueError
         Distribution._validate_args = value
@@ -96,11 +99,17 @@ class Distribution:
             return self.rsample(sample_shape)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return samples through which the parameters get gradients: they are computed from parameters and noise."""
+        """Return samples that are computed from the parameters and noise, so that the parameters get gradients.
+
+        The shape is that of `sample(sample_shape)`.
+        """
         raise NotImplementedError
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the probability of a value, or of its density if variables are continuous."""
+        """Return the logarithm of the probability of `value`, or of the density there if variables are continuous.
+
+        A value that no sample can have raises ValueError, unless `validate_args` is False.
+        """
         raise NotImplementedError
 
     def entropy(self) -> Tensor:

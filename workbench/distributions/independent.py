@@ -23,6 +23,7 @@ class Independent(Distribution):
     Args:
         base_distribution: The batch of variables.
         reinterpreted_batch_ndims: How many batch dimensions to combine, counted from the last one.
+        validate_args: If True, raise ValueError for invalid parameters and values. None means the default setting.
     """
 
     def __init__(
@@ -57,19 +58,19 @@ class Independent(Distribution):
         return self.base_dist.variance
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return samples of all parts."""
+        """Return samples of all parts, in the shape `sample_shape` + batch shape + event shape."""
         return self.base_dist.sample(sample_shape)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return samples of all parts, through which the parameters get gradients."""
+        """Return samples as `sample(sample_shape)` does, but the parameters get gradients through them."""
         return self.base_dist.rsample(sample_shape)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the sum over the parts."""
+        """Return the sum of the parts' log-probabilities at `value`."""
         return rightmost_sum(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
 
     def entropy(self) -> Tensor:
-        """Return the sum over the parts."""
+        """Return the sum of the parts' entropies, in nats."""
         return rightmost_sum(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
 
     def __repr__(self) -> str:

@@ -18,6 +18,12 @@ class Laplace(Distribution):
 
     PyTorch: torch.distributions.Laplace.
 
+    Args:
+        loc: The mean: a number, or a tensor with a mean for each variable.
+        scale: How wide the distribution is: the mean distance of a sample from `loc`. A number, or a tensor with one
+            for each variable.
+        validate_args: If True, raise ValueError for invalid parameters and values. None means the default setting.
+
     Raises:
         ValueError: if `scale` isn't positive.
     """
@@ -48,12 +54,15 @@ class Laplace(Distribution):
         return (2**0.5) * self.scale
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return samples `loc - scale * sign(u) * log(1 - abs(u))`, with uniform noise u from -1 to 1."""
+        """Return samples `loc - scale * sign(u) * log(1 - abs(u))`, with uniform noise u from -1 to 1.
+
+        Their shape is `sample_shape` + batch shape.
+        """
         noise = 1 - 2 * rand(self._extended_shape(sample_shape), dtype=self.loc.dtype)
         return self.loc - self.scale * noise.sign() * (-noise.abs().clamp(max=1 - 2.0**-24)).log1p()
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the density at a value."""
+        """Return the logarithm of the density at `value`. A nan raises ValueError, unless `validate_args` is False."""
         if self._validate_args:
             self._validate_sample(value)
         return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
@@ -75,5 +84,5 @@ class Laplace(Distribution):
         return 1 + (2 * self.scale).log()
 
     def expand(self, batch_shape: Sequence[int]) -> Laplace:
-        """Return the same variables as a batch of another shape."""
+        """Return the same variables, expanded to the batch shape `batch_shape`."""
         return Laplace(self.loc.expand(batch_shape), self.scale.expand(batch_shape), self._validate_args)

@@ -28,7 +28,8 @@ class Normal(Distribution):
 
     Args:
         loc: The mean: a number, or a tensor with a mean for each variable.
-        scale: The standard deviation: a number, or a tensor with one for each variable.
+        scale: The standard deviation: a number, or a tensor with a deviation for each variable.
+        validate_args: If True, raise ValueError for invalid parameters and values. None means the default setting.
     """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
@@ -57,12 +58,12 @@ class Normal(Distribution):
         return self.stddev**2
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return samples `loc + noise * scale`, with standard normal noise."""
+        """Return samples `loc + noise * scale`, with normal noise, in the shape `sample_shape` + batch shape."""
         noise = randn(self._extended_shape(sample_shape), dtype=self.loc.dtype)
         return self.loc + noise * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the density at a value."""
+        """Return the logarithm of the density at `value`. A nan raises ValueError, unless `validate_args` is False."""
         if self._validate_args:
             self._validate_sample(value)
         variance = self.scale**2
@@ -79,5 +80,5 @@ class Normal(Distribution):
         return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()
 
     def expand(self, batch_shape: Sequence[int]) -> Normal:
-        """Return the same variables as a batch of another shape."""
+        """Return the same variables, expanded to the batch shape `batch_shape`."""
         return Normal(self.loc.expand(batch_shape), self.scale.expand(batch_shape), self._validate_args)

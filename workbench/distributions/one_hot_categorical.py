@@ -17,10 +17,15 @@ __all__ = ["OneHotCategorical"]
 class OneHotCategorical(Distribution):
     """The distribution of a random class, as a one-hot vector: 1 at the class that was drawn, 0 elsewhere.
 
-    The arguments are those of Categorical. PyTorch: torch.distributions.OneHotCategorical.
+    Give either `probs` or `logits`. PyTorch: torch.distributions.OneHotCategorical.
+
+    Args:
+        probs: The probabilities of the classes, along the last dimension. They need not sum to one.
+        logits: The logarithms of the probabilities, up to a constant for each variable.
+        validate_args: If True, raise ValueError for invalid parameters and values. None means the default setting.
 
     Raises:
-        ValueError: if Categorical refuses the arguments.
+        ValueError: if both or none of `probs` and `logits` are given, or if they have no dimension.
     """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
@@ -62,11 +67,14 @@ class OneHotCategorical(Distribution):
         return self.probs * (1 - self.probs)
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return rows of zeros with a single 1."""
+        """Return one-hot vectors, in the shape `sample_shape` + batch shape + (classes,)."""
         return one_hot(self._categorical.sample(sample_shape), self._event_shape[0]).to(self.probs.dtype)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the probability of the class that has the 1."""
+        """Return the logarithm of the probability of the class at which `value` has its 1.
+
+        A value that isn't one-hot raises ValueError. With `validate_args=False`, its largest element counts as the 1.
+        """
         if self._validate_args:
             self._validate_sample(value)
         return self._categorical.log_prob(value.argmax(-1))
@@ -76,7 +84,10 @@ class OneHotCategorical(Distribution):
         return self._categorical.entropy()
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """Return all classes, for every variable."""
+        """Return the one-hot vectors of all classes along a new first dimension, for every variable.
+
+        Without `expand`, the batch dimensions have the size 1.
+        """
         count, batch = self._event_shape[0], self._batch_shape
         values = eye(count, dtype=self.probs.dtype).view(count, *(1,) * len(batch), count)
         return values.expand(count, *batch, count) if expand else values

@@ -338,10 +338,10 @@ def _tangent_below(out: Tensor, level: Any, strict: bool) -> Tensor:
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """Run `func` once, and return its output and a function that computes Jacobian-vector products there.
+    """Run `func` at `primals`, and return its output and a function that computes Jacobian-vector products there.
 
-    If you need the products for several tangents at the same point, this is cheaper than calling `jvp` for each, which
-    runs `func` again. PyTorch: torch.func.linearize.
+    If you need the products for several tangents at the same point, this is cheaper than calling `jvp` for each
+    tangent, which runs `func` again each time. PyTorch: torch.func.linearize.
 
     Example:
         >>> output, push = torch.func.linearize(torch.square, torch.tensor([1.0, 2.0]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from inspect import cleandoc
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,12 @@ Random = np.random.Generator | None
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """Return the recommended factor for a layer's initial weights, given the activation after the layer.
 
-    For example, the factor is 1 for "linear" and "sigmoid", 5/3 for "tanh", and `sqrt(2)` for "relu". For
-    "leaky_relu", `param` is the negative slope.
+    For example, the factor is 1 for "linear" and "sigmoid", 5/3 for "tanh", and `sqrt(2)` for "relu".
+
+    Args:
+        nonlinearity: The name of the activation: "linear" (none), "sigmoid", "tanh", "relu", "leaky_relu" or "selu".
+            The name of a convolution, such as "conv2d", counts as "linear".
+        param: For "leaky_relu", the negative slope. None means 0.01.
     """
     if nonlinearity == "leaky_relu":
         if isinstance(param, bool) or not isinstance(param, (int, float, type(None))):
@@ -36,13 +41,27 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Random = None) -> Tensor:
-    """Fill the tensor with uniform random numbers between `a` and `b`."""
+    """Fill the tensor with uniform random numbers between `a` and `b`.
+
+    Args:
+        tensor: The tensor to fill.
+        a: The lower bound.
+        b: The upper bound.
+        generator: The random number generator. None means the default generator.
+    """
     with no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Random = None) -> Tensor:
-    """Fill the tensor with normal random numbers, with the given mean and standard deviation."""
+    """Fill the tensor with normal random numbers.
+
+    Args:
+        tensor: The tensor to fill.
+        mean: The mean of the numbers.
+        std: Their standard deviation.
+        generator: The random number generator. None means the default generator.
+    """
     with no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
@@ -50,7 +69,18 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Rand
 def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Random = None
 ) -> Tensor:
-    """Fill the tensor with normal random numbers from a limited range: from `a` to `b`."""
+    """Fill the tensor with normal random numbers from a limited range: from `a` to `b`.
+
+    Numbers outside the range are drawn again.
+
+    Args:
+        tensor: The tensor to fill.
+        mean: The mean of the normal distribution, before the range is limited.
+        std: Its standard deviation, before the range is limited.
+        a: The smallest possible number.
+        b: The largest possible number.
+        generator: The random number generator. None means the default generator.
+    """
     if mean < a - 2 * std or mean > b + 2 * std:
         warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect."
@@ -106,6 +136,10 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
     Output channel i of the convolution is then input channel i. If there are more output channels than input channels,
     the rest is zero.
+
+    Args:
+        tensor: The weight of a convolution over sequences, images or volumes.
+        groups: How many groups the convolution has. Each group gets its own identity.
     """
     shape = tensor._array.shape
     if len(shape) not in (3, 4, 5):
@@ -126,6 +160,11 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Random = None)
 
     The numbers are between -a and a, where `a = gain * sqrt(6 / (inputs + outputs))`, with the numbers of inputs and
     outputs of the layer. PyTorch: torch.nn.init.xavier_uniform_; see Glorot and Bengio (2010).
+
+    Args:
+        tensor: The weight to fill, with at least two dimensions.
+        gain: A factor for the activation after the layer, as `calculate_gain` returns it.
+        generator: The random number generator. None means the default generator.
     """
     bound = gain * math.sqrt(6.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
     return uniform_(tensor, -bound, bound, generator)
@@ -136,6 +175,11 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Random = None) 
 
     The standard deviation is `gain * sqrt(2 / (inputs + outputs))`, with the numbers of inputs and outputs of the
     layer. PyTorch: torch.nn.init.xavier_normal_; see Glorot and Bengio (2010).
+
+    Args:
+        tensor: The weight to fill, with at least two dimensions.
+        gain: A factor for the activation after the layer, as `calculate_gain` returns it.
+        generator: The random number generator. None means the default generator.
     """
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor))), generator)
 
@@ -188,7 +232,13 @@ def kaiming_normal_(
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Random = None) -> Tensor:
-    """Fill a matrix with orthogonal rows (or columns, if there are fewer) of length `gain` (Saxe et al., 2013)."""
+    """Fill a matrix with orthogonal rows (or columns, if there are fewer) of length `gain` (Saxe et al., 2013).
+
+    Args:
+        tensor: The weight to fill, with at least two dimensions. All dimensions after the first count as one.
+        gain: The length of the rows or columns.
+        generator: The random number generator. None means the default generator.
+    """
     if tensor._array.ndim < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if not tensor._array.size:
@@ -201,7 +251,14 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Random = None) -> Te
 
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Random = None) -> Tensor:
-    """Fill a matrix with normal random numbers, and set the share `sparsity` (0 to 1) of each column to zero."""
+    """Fill a matrix with normal random numbers, and set the share `sparsity` of each column to zero.
+
+    Args:
+        tensor: The matrix to fill.
+        sparsity: The share of zeros, from 0 to 1.
+        std: The standard deviation of the other numbers. Their mean is 0.
+        generator: The random number generator. None means the default generator.
+    """
     if tensor._array.ndim != 2:
         raise ValueError(errors.INIT_MATRIX)
     random, (rows, columns) = generator or default_generator(), tensor._array.shape
@@ -240,7 +297,10 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         return function(*args, **options)
 
     deprecated_init.__wrapped__ = function  # pyright: ignore[reportFunctionMemberAccess]  `help` shows its arguments
-    deprecated_init.__name__, deprecated_init.__doc__ = old, f"Call `{function.__name__}`, and warn: this name is old."
+    deprecated_init.__name__ = old
+    deprecated_init.__doc__ = (
+        f"{cleandoc(function.__doc__ or '')}\n\nThis name is old, and warns: use `{function.__name__}`."
+    )
     return deprecated_init
 
 

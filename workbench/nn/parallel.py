@@ -14,6 +14,12 @@ class DataParallel(Module):
     """Call `module` on the CPU. PyTorch splits the batch over GPUs; without a GPU it also only calls the module.
 
     The names in the state start with "module.", as in PyTorch, so that its checkpoints can be loaded.
+
+    Args:
+        module: The module to call.
+        device_ids: No effect here. In PyTorch, the GPUs to use.
+        output_device: No effect here. In PyTorch, the GPU for the results.
+        dim: No effect here. In PyTorch, the dimension along which the batch is split.
     """
 
     def __init__(

@@ -92,7 +92,7 @@ class LRScheduler:
         self._initial_step()
 
     def _initial_step(self) -> None:
-        """Set the first learning rates."""
+        """Set the initial learning rates."""
         self._step_count = 0
         self._is_initial = True
         self.step()
@@ -174,13 +174,13 @@ class LambdaLR(LRScheduler):
         super().load_state_dict({**state_dict, "lr_lambdas": self.lr_lambdas})
 
     def get_lr(self) -> list[float]:
-        """Return the first learning rates times the functions' values."""
+        """Return the initial learning rates times the functions' values."""
         self._rates()
         return [base * of(self.last_epoch) for of, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
 
 
 class StepLR(LRScheduler):
-    """Multiply the learning rate by `gamma` every `step_size` epochs: `first_lr * gamma ** (epoch // step_size)`.
+    """Multiply the learning rate by `gamma` every `step_size` epochs: `initial_lr * gamma ** (epoch // step_size)`.
 
     Example:
         >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
@@ -214,7 +214,16 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """Multiply the learning rate by `gamma` at each of the epochs in `milestones`."""
+    """Multiply the learning rate by `gamma` at each of the epochs in `milestones`.
+
+    Args:
+        optimizer: The optimizer whose learning rates to change.
+        milestones: The epochs, counted from 0, before which the rate is multiplied. If an epoch occurs twice, the rate
+            is multiplied twice.
+        gamma: The factor by which the rate is multiplied at each change.
+        last_epoch: -1 for a new training run. For a run that is resumed, the last epoch before the interruption,
+            counted from 0.
+    """
 
     def __init__(
         self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
@@ -236,6 +245,14 @@ class LinearLR(LRScheduler):
     """Multiply the initial learning rate by a factor that changes evenly from `start_factor` to `end_factor`.
 
     The factor reaches `end_factor` after `total_iters` epochs and stays there.
+
+    Args:
+        optimizer: The optimizer whose learning rates to change.
+        start_factor: The factor of the first epoch, above 0 and at most 1.
+        end_factor: The last factor, from 0 to 1.
+        total_iters: The number of epochs in which the factor changes.
+        last_epoch: -1 for a new training run. For a run that is resumed, the last epoch before the interruption,
+            counted from 0.
     """
 
     def __init__(
@@ -272,7 +289,27 @@ class LinearLR(LRScheduler):
 class CosineAnnealingLR(LRScheduler):
     """Lower the learning rate to `eta_min` in `T_max` epochs along half a cosine wave, and then raise it again.
 
-    The rate is `eta_min + (first_lr - eta_min) * (1 + cos(pi * epoch / T_max)) / 2`. See Loshchilov and Hutter (2017).
+    The rate is `eta_min + (initial_lr - eta_min) * (1 + cos(pi * epoch / T_max)) / 2`. After `T_max` epochs, it rises
+    along the other half of the wave, and reaches the initial rate again after `2 * T_max` epochs. See Loshchilov and
+    Hutter (2017). PyTorch: torch.optim.lr_scheduler.CosineAnnealingLR.
+
+    Example:
+        >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=4)
+        >>> rates = []
+        >>> for epoch in range(6):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 3))
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 0.854, 0.5, 0.146, 0.0, 0.146]
+
+    Args:
+        optimizer: The optimizer whose learning rates to change.
+        T_max: The number of epochs in which the rate falls.
+        eta_min: The smallest learning rate.
+        last_epoch: -1 for a new training run. For a run that is resumed, the last epoch before the interruption,
+            counted from 0.
     """
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
@@ -298,7 +335,14 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """Multiply the learning rate by `gamma` every epoch: `lr = first_lr * gamma ** epoch`."""
+    """Multiply the learning rate by `gamma` every epoch: `lr = initial_lr * gamma ** epoch`.
+
+    Args:
+        optimizer: The optimizer whose learning rates to change.
+        gamma: The factor by which the rate is multiplied in each epoch.
+        last_epoch: -1 for a new training run. For a run that is resumed, the last epoch before the interruption,
+            counted from 0.
+    """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
@@ -314,9 +358,17 @@ class ExponentialLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Lower the learning rate to `eta_min` along half a cosine wave in `T_0` epochs, and restart from the first rate.
+    """Lower the learning rate to `eta_min` along half a cosine wave in `T_0` epochs, and restart from the initial rate.
 
     Each wave is `T_mult` times as long as the wave before it (Loshchilov and Hutter, 2017).
+
+    Args:
+        optimizer: The optimizer whose learning rates to change.
+        T_0: The number of epochs in the first wave.
+        T_mult: How many times as long each wave is as the one before it. With 1, all are equally long.
+        eta_min: The smallest learning rate. The rate restarts just before it would reach this rate.
+        last_epoch: -1 for a new training run. For a run that is resumed, the last epoch before the interruption,
+            counted from 0.
     """
 
     def __init__(
@@ -468,7 +520,8 @@ class OneCycleLR(LRScheduler):
     Args:
         optimizer: The optimizer whose learning rates to change.
         max_lr: The largest learning rate, or a list with the largest rate of each group.
-        total_steps: The number of steps in the whole run. Instead, you can give `epochs` and `steps_per_epoch`.
+        total_steps: The number of steps in the whole run. It is required, unless you give `epochs` and
+            `steps_per_epoch`.
         epochs: The number of epochs in the whole run.
         steps_per_epoch: The number of steps in each epoch.
         pct_start: The share of the steps in which the rate rises.
@@ -482,6 +535,10 @@ class OneCycleLR(LRScheduler):
             zero.
         last_epoch: -1 for a new training run. For a run that is resumed, the last step before the interruption, counted
             from 0.
+
+    Raises:
+        ValueError: if the number of steps isn't given, if the optimizer has no momentum although `cycle_momentum` is
+            True, or if another argument is out of range. `step()` raises it after more than `total_steps` steps.
     """
 
     def __init__(
@@ -554,7 +611,15 @@ class OneCycleLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """Multiply the initial learning rate by `factor` for `total_iters` epochs; then use the initial rate itself."""
+    """Multiply the initial learning rate by `factor` for `total_iters` epochs; then use the initial rate itself.
+
+    Args:
+        optimizer: The optimizer whose learning rates to change.
+        factor: The factor, from 0 to 1.
+        total_iters: The number of epochs with the lower rate.
+        last_epoch: -1 for a new training run. For a run that is resumed, the last epoch before the interruption,
+            counted from 0.
+    """
 
     def __init__(
         self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
@@ -577,7 +642,17 @@ class ConstantLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """Lower the learning rate to 0 in `total_iters` epochs: `first_lr * (1 - epoch / total_iters) ** power`."""
+    """Lower the learning rate to 0 in `total_iters` epochs: `initial_lr * (1 - epoch / total_iters) ** power`.
+
+    The rate then stays at 0.
+
+    Args:
+        optimizer: The optimizer whose learning rates to change.
+        total_iters: The number of epochs in which the rate falls.
+        power: The power of the formula. With 1, the rate falls evenly; with a larger one, it falls faster at first.
+        last_epoch: -1 for a new training run. For a run that is resumed, the last epoch before the interruption,
+            counted from 0.
+    """
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters, self.power = total_iters, power
@@ -644,6 +719,12 @@ class SequentialLR(_Several):
         >>> schedule.get_last_lr()
         [0.1]
 
+    Args:
+        optimizer: The optimizer whose learning rates to change.
+        schedulers: The schedules, in order. All of them change the rates of `optimizer`.
+        milestones: The epochs, counted from 0, at which the second schedule and those after it begin.
+        last_epoch: Leave it at -1. To resume a run, load the state that `state_dict` returned.
+
     Raises:
         ValueError: if the schedules belong to different optimizers, or if there isn't exactly one more schedule than
             milestones.
@@ -691,7 +772,16 @@ class SequentialLR(_Several):
 
 
 class ChainedScheduler(_Several):
-    """Run several schedules at once: each one changes the learning rate that the one before it has set."""
+    """Run several schedules at once: each one changes the learning rate that the one before it has set.
+
+    Args:
+        schedulers: The schedules. All of them change the rates of the same optimizer.
+        optimizer: The optimizer of the schedules. None means the optimizer of the first one.
+
+    Raises:
+        ValueError: if there is no schedule, or if the schedules belong to different optimizers.
+        TypeError: if an element of `schedulers` isn't a schedule.
+    """
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
         self.optimizer = self._take(schedulers, optimizer, " to be chained")

@@ -149,9 +149,10 @@ class NAdam(_Decaying):
 
 
 class RAdam(_Decaying):
-    """Adam whose first steps don't divide by the root mean square, which isn't reliable yet (Liu et al., 2020).
+    """Adam with a correction for its unreliable early mean squares (Liu et al., 2020).
 
-    PyTorch: torch.optim.RAdam.
+    The first steps (five, with the default betas) move by `lr` times the corrected mean gradient. After that come
+    Adam's steps times a factor that grows from near 0 to 1. PyTorch: torch.optim.RAdam.
 
     Args:
         params: The parameters to change: an iterable of tensors or of pairs (name, tensor). To use other options for

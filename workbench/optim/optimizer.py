@@ -439,8 +439,21 @@ class Adam(OneByOne):
 class AdamW(Adam):
     """Adam with decoupled weight decay, which shrinks the weights directly instead of being added to the gradient.
 
-    Each step begins with `p = p * (1 - lr * weight_decay)`. The arguments are Adam's. See Loshchilov and Hutter (2019).
-    PyTorch: torch.optim.AdamW.
+    Each step begins with `p = p * (1 - lr * weight_decay)`. It then moves p as Adam does, by m and v, the running means
+    of the gradients and of their squares. See Loshchilov and Hutter (2019). PyTorch: torch.optim.AdamW.
+
+    Args:
+        params: The parameters to change: an iterable of tensors or of pairs (name, tensor). To use other options for
+            some parameters, pass a list of dicts, one for each group: its parameters in "params", and its own options.
+        lr: The learning rate.
+        betas: `(beta1, beta2)`: the share of the old `m` and of the old `v` that is kept in each step.
+        eps: A small number added to the root, so that the step never divides by zero.
+        weight_decay: How strongly each step pulls a parameter toward zero, as a multiple of `lr`.
+        amsgrad: If True, the step divides by the root of the largest v so far, instead of the current one.
+        maximize: If True, each step increases the loss: it moves along the gradient instead of against it.
+        differentiable: If True, autograd tracks the step, so that you can differentiate through it.
+
+    `foreach`, `fused` and `capturable` are accepted for compatibility; they have no effect here.
     """
 
     def __init__(

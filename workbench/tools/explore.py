@@ -104,12 +104,15 @@ def explore(f: Callable[..., Tensor], /, **inputs: Any) -> Exploration:
     Args:
         f: A function whose parameters have the names of `inputs`. It returns a tensor with one element.
         inputs: A value for each parameter of `f`, passed by name. A number is the start value of a slider. A pair
-            (low, high) is the range of a slider, which starts in the middle, or a little to the right if the middle is
-            0. A tensor or an array gets no slider and stays constant.
+            (low, high) is the range of a slider. The slider starts in the middle of the range; if the middle is 0,
+            where many functions are flat, it starts at 70 % of the range. A tensor or an array gets no slider and
+            stays constant.
 
     Raises:
-        TypeError: if `f` isn't callable, or an input or the result has another type.
-        ValueError: if a range is empty or not finite, or the result has several elements.
+        TypeError: if `f` isn't callable or doesn't accept these inputs, if an input isn't a number, a pair, a tensor or
+            an array, or if the result isn't a tensor.
+        ValueError: if no input is a number or a pair, if a range is empty or not finite, or if the result has several
+            elements.
         RuntimeError: if `f` fails.
     """
     if not callable(f):

@@ -228,7 +228,7 @@ def check(
 
     Use `check` to test the `backward` of your own Function: `workbench.check(MyFunction.apply, x)`. The picture
     shows two Jacobians side by side: one from autograd, and one computed by moving each input element a little up
-    and down. Only inputs that require grad are checked.
+    and down.
 
     If an entry differs, `f` runs again with float64 inputs. The entry counts as wrong only if it differs there too,
     because in float32, rounding alone can explain a difference. If `f` can't compute in float64, such entries are

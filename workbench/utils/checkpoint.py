@@ -373,7 +373,7 @@ def _overriding(name: str, value: bool | None) -> Generator[None, None, None]:
 def set_checkpoint_early_stop(enable: bool) -> AbstractContextManager[None]:
     """Choose, for all checkpoints inside a `with` block, whether recomputation stops once nothing more is needed.
 
-    This choice overrides the argument `early_stop` of the checkpoints.
+    The choice `enable`, True or False, overrides the argument `early_stop` of the checkpoints.
     """
     return _overriding("early_stop", enable)
 
@@ -387,7 +387,7 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> AbstractContextManager
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the tuple with each tensor replaced by a detached one, which has the same `requires_grad`."""
+    """Return the tuple `inputs` with each tensor replaced by a detached one, which has the same `requires_grad`."""
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
     return tuple([i.detach().requires_grad_(i.requires_grad) if isinstance(i, Tensor) else i for i in inputs])
@@ -399,7 +399,10 @@ def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
 
 
 def set_device_states(devices: list[int], states: list[Tensor], *, device_type: str | None = None) -> None:
-    """Do nothing: there is no device whose state could be restored."""
+    """Do nothing: there is no GPU whose state could be restored.
+
+    PyTorch sets the random number states `states` of the GPUs `devices`, which are of the kind `device_type`.
+    """
 
 
 def check_backward_validity(inputs: Iterable[Any]) -> None:

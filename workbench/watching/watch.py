@@ -51,10 +51,11 @@ class watch:  # named as what a user writes: `with watch(model, optimizer):`
     `watch` looks for these problems:
 
     - a norm that isn't finite;
-    - gradients ten times as large as usual;
-    - a dead ReLU;
-    - a parameter in the optimizer without a gradient in three watched steps;
-    - a learning rate of 0 in three watched steps.
+    - gradients whose norm, over all parameters, is more than ten times the median of the last 20 watched steps (of at
+      least five);
+    - a ReLU with 95 % or more of its units zero for the whole batch;
+    - a parameter in the optimizer without a gradient in three watched steps in a row;
+    - a learning rate of 0 in three watched steps in a row.
 
     When a problem occurs, `watch` prints a message to standard error and records the next step, in a file next to
     `path`, which `workbench.load` reads. If a layer's output is NaN or infinite, it records the backward pass of the

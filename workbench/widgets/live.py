@@ -146,6 +146,9 @@ class Player(Live):
 
     `position` is the shown step, counted from 0. It changes when the reader moves the player, and setting it moves the
     player.
+
+    Args:
+        storyboard: The steps to play, as a picture has them in `storyboard`.
     """
 
     _esm = module("following")

@@ -115,6 +115,7 @@ from .resampling import (
     UpsamplingNearest2d,
 )
 from .rnn import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
+from .shared_arguments import explain as _explain
 from .similarity import ChannelShuffle, CosineSimilarity, PairwiseDistance, PixelShuffle, PixelUnshuffle
 from .transformer import MultiheadAttention, TransformerEncoder, TransformerEncoderLayer
 
@@ -248,6 +249,9 @@ __all__ = [
 def __getattr__(name: str) -> _Any:
     return _part(__name__, name)
 
+
+for _name in __all__:
+    _explain(globals()[_name])
 
 for _file in (activation, module, normalization, padding, rnn, transformer, utils):
     _fill(_file)

@@ -25,7 +25,12 @@ class _ShowsInPlace(_InPlace):
 
 
 class Hardtanh(Module):
-    """Clamp each element to the range from `min_val` to `max_val`: `min(max(x, min_val), max_val)`."""
+    """Clamp each element to the range from `min_val` to `max_val`: `min(max(x, min_val), max_val)`.
+
+    Args:
+        min_val: The lower bound.
+        max_val: The upper bound, which must be larger.
+    """
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -89,7 +94,11 @@ class SELU(_ShowsInPlace):
 
 
 class CELU(Module):
-    """Return each element x, or `alpha * (exp(x / alpha) - 1)` where x is negative."""
+    """Return each element x, or `alpha * (exp(x / alpha) - 1)` where x is negative.
+
+    Args:
+        alpha: The result for large negative inputs approaches `-alpha`.
+    """
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -147,7 +156,12 @@ class Softsign(Module):
 
 
 class Threshold(Module):
-    """Replace each element that isn't above `threshold` with `value`."""
+    """Replace each element that isn't above `threshold` with `value`.
+
+    Args:
+        threshold: The limit.
+        value: The number that replaces smaller and equal elements.
+    """
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__()

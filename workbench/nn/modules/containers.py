@@ -101,6 +101,9 @@ class ParameterList(Module):
     """A list whose parameters are registered with the module, so that `parameters()` finds them.
 
     Tensors that you add become parameters.
+
+    Args:
+        values: The first elements of the list.
     """
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:

@@ -86,6 +86,11 @@ class TransformerDecoder(Module):
     """Apply `num_layers` copies of a decoder layer, one after the other, and then the module `norm`, if given.
 
     PyTorch: torch.nn.TransformerDecoder.
+
+    Args:
+        decoder_layer: The layer to copy. The copies have their own parameters, which begin with the same values.
+        num_layers: The number of copies.
+        norm: A module that is applied to the output of the last copy. None means no such module.
     """
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:

@@ -16,6 +16,12 @@ class Unfold(Module):
     (batch, window size, windows). The window size is `channels * kernel height * kernel width`. A convolution is the
     matrix product of the flattened kernels with these columns. Each argument is a number or a pair (height, width), as
     for Conv2d. PyTorch: torch.nn.Unfold.
+
+    Args:
+        kernel_size: The size of a window.
+        dilation: The distance between two neighboring elements of a window: 1 reads all elements, 2 every other one.
+        padding: How many zeros to add on each side of the image.
+        stride: How many elements the window moves each time.
     """
 
     def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> None:
@@ -36,8 +42,15 @@ class Fold(Unfold):
     """Build images of `output_size` from columns: the reverse of Unfold.
 
     Where windows overlap, their values are summed. The input has the shape (batch, window size, windows), and the
-    output has the shape (batch, channels, height, width). The other arguments are those of Unfold. PyTorch:
+    output has the shape (batch, channels, height, width). Each argument is a number or a pair (height, width). PyTorch:
     torch.nn.Fold.
+
+    Args:
+        output_size: The size of the images, (height, width).
+        kernel_size: The size of a window.
+        dilation: The distance between two neighboring elements of a window: 1 reads all elements, 2 every other one.
+        padding: How many rows and columns to remove from each side, which `Unfold` added.
+        stride: How many elements the window moves each time.
     """
 
     def __init__(

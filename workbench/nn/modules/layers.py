@@ -325,6 +325,9 @@ class Dropout1d(Dropout):
 
     The input has the shape (batch, channels, length), or (channels, length). In eval mode, the layer returns the input
     unchanged.
+
+    Args:
+        p: The probability that a channel becomes zero.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -336,6 +339,9 @@ class Dropout2d(Dropout):
     """In training mode, set channels of images to zero with probability `p`; divide the other channels by 1 - p.
 
     The input has the shape (batch, channels, height, width). In eval mode, the layer returns the input unchanged.
+
+    Args:
+        p: The probability that a channel becomes zero.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -348,6 +354,9 @@ class Dropout3d(Dropout):
 
     The input has the shape (batch, channels, depth, height, width). In eval mode, the layer returns the input
     unchanged.
+
+    Args:
+        p: The probability that a channel becomes zero.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -360,6 +369,10 @@ class AlphaDropout(Dropout):
 
     Dropped elements get SELU's limit for large negative inputs, and the result is scaled and shifted. In eval mode,
     the layer returns the input unchanged. See Klambauer et al. (2017).
+
+    Args:
+        p: The probability that an element is dropped.
+        inplace: No effect: the result is always a new tensor.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -368,7 +381,12 @@ class AlphaDropout(Dropout):
 
 
 class FeatureAlphaDropout(Dropout):
-    """In training mode, drop whole channels with probability `p`, as AlphaDropout drops elements."""
+    """In training mode, drop whole channels with probability `p`, as AlphaDropout drops elements.
+
+    Args:
+        p: The probability that a channel is dropped.
+        inplace: No effect: the result is always a new tensor.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the input; in training mode, with some channels replaced and all scaled and shifted."""
@@ -379,7 +397,7 @@ class ReLU(Module):
     """Compute `max(0, x)` for each element x. PyTorch: torch.nn.ReLU.
 
     Args:
-        inplace: If True, the result overwrites the input. This option is the same for all activations.
+        inplace: If True, the result overwrites the input.
     """
 
     def __init__(self, inplace: bool = False) -> None:
@@ -396,7 +414,11 @@ class ReLU(Module):
 
 
 class LeakyReLU(Module):
-    """Return each element x, or `negative_slope * x` where x is negative."""
+    """Return each element x, or `negative_slope * x` where x is negative.
+
+    Args:
+        negative_slope: The slope for negative elements.
+    """
 
     def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
         super().__init__()
@@ -452,7 +474,11 @@ class SiLU(Module):
 
 
 class ELU(Module):
-    """Return each element x, or `alpha * (exp(x) - 1)` where x is negative (Clevert et al., 2016)."""
+    """Return each element x, or `alpha * (exp(x) - 1)` where x is negative (Clevert et al., 2016).
+
+    Args:
+        alpha: The result for large negative inputs approaches `-alpha`.
+    """
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()

@@ -203,7 +203,18 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalization over the batches of all processes; here, with a single process, the same as BatchNorm."""
+    """Batch normalization over the batches of all processes; here, with a single process, the same as BatchNorm.
+
+    Args:
+        num_features: The number of channels, in dimension 1 of the input.
+        eps: A small number added to the variance, so that it never divides by zero.
+        momentum: How much the newest batch counts in the running statistics. With None, they are the plain average over
+            all batches.
+        affine: If True, a learned weight and bias scale and shift each channel.
+        track_running_stats: If True, the layer collects running statistics, and uses them in eval mode.
+        process_group: No effect here. In PyTorch, the processes whose batches are combined.
+        bias: If False, there is no learned bias.
+    """
 
     def __init__(
         self,

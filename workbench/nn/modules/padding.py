@@ -99,22 +99,40 @@ class _CircularPadNd(_Pad):
 class CircularPad1d(_CircularPadNd):
     """Pad sequences with the elements of the opposite side: `c d | a b c d | a b`.
 
-    `padding` is (left, right), or one number for both sides.
+    `padding` is (left, right), or one number for both sides. It can be at most as large as the sequence.
     """
 
     _dims = 1
 
 
 class CircularPad2d(_CircularPadNd):
-    """Pad images with the elements of the opposite side. `padding` is (left, right, top, bottom), or one number."""
+    """Continue images as if they were repeated in all directions: each side gets elements of the opposite side.
+
+    The new columns on the left are copies of the last columns, and those on the right are copies of the first ones.
+    The new rows at the top are copies of the last rows, and those at the bottom are copies of the first ones. A side
+    can get at most as many columns or rows as the image has. PyTorch: torch.nn.CircularPad2d.
+
+    Example:
+        >>> nn.CircularPad2d((1, 0, 0, 1))(torch.arange(6.0).view(1, 2, 3))
+        tensor([[[2., 0., 1., 2.],
+                 [5., 3., 4., 5.],
+                 [2., 0., 1., 2.]]])
+
+    Args:
+        padding: `(left, right, top, bottom)`, or one number for all sides.
+
+    Raises:
+        RuntimeError: if a number in `padding` is larger than the image.
+    """
 
     _dims = 2
 
 
 class CircularPad3d(_CircularPadNd):
-    """Pad volumes with the elements of the opposite side.
+    """Pad volumes with the elements of the opposite side: CircularPad2d in three dimensions.
 
-    `padding` is (left, right, top, bottom, front, back), or one number for all sides.
+    `padding` is (left, right, top, bottom, front, back), or one number for all sides. No number can be larger than the
+    volume in that dimension.
     """
 
     _dims = 3

@@ -120,7 +120,12 @@ class _AdaptiveMaxPoolNd(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """Divide a sequence into `output_size` windows, and compute the maximum of each: the output's length is fixed."""
+    """Divide a sequence into `output_size` windows, and compute the maximum of each: the output's length is fixed.
+
+    Args:
+        output_size: The number of windows.
+        return_indices: If True, the result is a pair: the maxima and their positions in the input.
+    """
 
     def forward(self, input: Tensor) -> Any:
         """Return the maxima, and with `return_indices` their positions in the input."""
@@ -130,7 +135,9 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """Divide an image into `output_size` windows, and compute the maximum of each: the output's size is fixed.
 
-    `output_size` is (height, width), or one number for both.
+    Args:
+        output_size: The number of windows, (height, width), or one number for both.
+        return_indices: If True, the result is a pair: the maxima and their positions in each flattened channel.
     """
 
     def forward(self, input: Tensor) -> Any:
@@ -181,14 +188,24 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Resize images by nearest-neighbor interpolation: Upsample with mode "nearest"."""
+    """Resize images by nearest-neighbor interpolation: Upsample with mode "nearest".
+
+    Args:
+        size: The size of the output: one number, or (height, width). Give either `size` or `scale_factor`.
+        scale_factor: The factor by which the size grows: one number, or one for height and one for width.
+    """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, "nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Resize images by bilinear interpolation: Upsample with mode "bilinear" and `align_corners=True`."""
+    """Resize images by bilinear interpolation: Upsample with mode "bilinear" and `align_corners=True`.
+
+    Args:
+        size: The size of the output: one number, or (height, width). Give either `size` or `scale_factor`.
+        scale_factor: The factor by which the size grows: one number, or one for height and one for width.
+    """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, "bilinear", True)

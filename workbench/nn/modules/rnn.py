@@ -220,12 +220,13 @@ class _Single(RNNBase):
         Args:
             input: A batch of sequences, of shape (length, batch, input_size), or (batch, length, input_size) with
                 `batch_first`. Or a single sequence, of shape (length, input_size).
-            hx: The state of each layer and direction before the first step, of shape (layers * directions, batch,
-                hidden_size). None means zeros.
+            hx: The state of each layer and direction before the first step, of shape (num_layers * directions, batch,
+                hidden_size). For a single sequence, its shape is (num_layers * directions, hidden_size). None means
+                zeros. `directions` is 2 with `bidirectional`, otherwise 1.
 
         Returns:
-            `(output, last)`. `output` has `directions * hidden_size` features for each input element. `last` has the
-            shape of `hx`.
+            `(output, last)`. `output` has the shape of `input`, but with `directions * hidden_size` features. `last`
+            has the shape of `hx`.
         """
         output, (last,) = self._over(input, None if hx is None else (hx,), "hx")
         return output, last
@@ -375,12 +376,14 @@ class LSTM(RNNBase):
         Args:
             input: A batch of sequences, of shape (length, batch, input_size), or (batch, length, input_size) with
                 `batch_first`. Or a single sequence, of shape (length, input_size).
-            hx: The states and the cells before the first step, as a pair. Both have the shape (layers * directions,
-                batch, hidden_size). None means zeros.
+            hx: A pair: the states and the cells before the first step. The states have the shape
+                (num_layers * directions, batch, out_size), the cells (num_layers * directions, batch, hidden_size).
+                For a single sequence, both are without the batch dimension. None means zeros. `directions` is 2 with
+                `bidirectional`, otherwise 1. `out_size` is `proj_size`, or `hidden_size` if `proj_size` is 0.
 
         Returns:
-            `(output, (state, cell))`. `output` has `directions * hidden_size` features for each input element, or
-            `directions * proj_size` with `proj_size`.
+            `(output, (state, cell))`. `output` has the shape of `input`, but with `directions * out_size` features.
+            `state` and `cell` have the shapes of the pair `hx`.
         """
         return self._over(input, hx, "hx and cx")
 
@@ -445,6 +448,8 @@ class RNNCellBase(_Recurrent):
 class RNNCell(RNNCellBase):
     """Compute one time step of an RNN: `h = tanh(W_ih @ x + b_ih + W_hh @ h + b_hh)`.
 
+    PyTorch: torch.nn.RNNCell.
+
     Args:
         input_size: The number of features of the input `x`.
         hidden_size: The number of features of the state `h`.
@@ -468,7 +473,7 @@ class RNNCell(RNNCellBase):
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """Return the next state, of shape (batch, hidden_size), for an input of shape (batch, input_size).
 
-        `hx` is the old state. None means zeros.
+        `hx` is the old state. None means zeros. The batch dimension may be omitted everywhere.
         """
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
@@ -476,7 +481,18 @@ class RNNCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """Compute one time step of an LSTM: the new state and the new cell. `help(nn.LSTM)` lists the formulas.
+    """Compute one time step of an LSTM: the new state and the new cell.
+
+    With the input `x`, the old state `h` and the old cell `c`:
+
+        i = sigmoid(W_ii @ x + b_ii + W_hi @ h + b_hi)   # how much of the candidate to add
+        f = sigmoid(W_if @ x + b_if + W_hf @ h + b_hf)   # how much of the old cell to keep
+        g = tanh(W_ig @ x + b_ig + W_hg @ h + b_hg)      # the candidate
+        o = sigmoid(W_io @ x + b_io + W_ho @ h + b_ho)   # how much of the cell to output
+        c = f * c + i * g                                # the new cell
+        h = o * tanh(c)                                  # the new state
+
+    PyTorch: torch.nn.LSTMCell.
 
     Args:
         input_size: The number of features of the input.
@@ -490,15 +506,24 @@ class LSTMCell(RNNCellBase):
         super().__init__("LSTM", input_size, hidden_size, bias, device, dtype)
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> State:
-        """Return the next state and cell for an input of shape (batch, input_size).
+        """Return the next state and cell, each of shape (batch, hidden_size), for an input (batch, input_size).
 
-        `hx` is a pair of the old state and cell. None means zeros.
+        `hx` is a pair of the old state and cell. None means zeros. The batch dimension may be omitted everywhere.
         """
         return self._step(input, hx)
 
 
 class GRUCell(RNNCellBase):
-    """Compute one time step of a GRU: the new state. `help(nn.GRU)` lists the formulas.
+    """Compute one time step of a GRU: the new state, from an input and the old state.
+
+    With the input `x` and the old state `h`:
+
+        r = sigmoid(W_ir @ x + b_ir + W_hr @ h + b_hr)      # how much of the old state the candidate reads
+        z = sigmoid(W_iz @ x + b_iz + W_hz @ h + b_hz)      # how much of the old state to keep
+        n = tanh(W_in @ x + b_in + r * (W_hn @ h + b_hn))   # the candidate
+        h = (1 - z) * n + z * h                             # the new state
+
+    PyTorch: torch.nn.GRUCell.
 
     Args:
         input_size: The number of features of the input.
@@ -514,6 +539,6 @@ class GRUCell(RNNCellBase):
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """Return the next state, of shape (batch, hidden_size), for an input of shape (batch, input_size).
 
-        `hx` is the old state. None means zeros.
+        `hx` is the old state. None means zeros. The batch dimension may be omitted everywhere.
         """
         return self._step(input, None if hx is None else (hx,))[0]

@@ -27,7 +27,13 @@ class CosineSimilarity(Module):
 
 
 class PairwiseDistance(Module):
-    """Compute the distance between vectors: the p-norm of `x1 - x2 + eps` along the last dimension."""
+    """Compute the distance between vectors: the p-norm of `x1 - x2 + eps` along the last dimension.
+
+    Args:
+        p: Which p-norm to use: 2 is the Euclidean distance, 1 the Manhattan distance.
+        eps: A small number added to each difference, so that the derivative at equal vectors is finite.
+        keepdim: If True, the last dimension stays, with the size 1.
+    """
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
         super().__init__()
@@ -39,7 +45,11 @@ class PairwiseDistance(Module):
 
 
 class PixelShuffle(Module):
-    """Move channels into height and width: (…, C * r * r, H, W) becomes (…, C, H * r, W * r) (Shi et al., 2016)."""
+    """Move channels into height and width: (…, C * r * r, H, W) becomes (…, C, H * r, W * r) (Shi et al., 2016).
+
+    Args:
+        upscale_factor: The factor r by which height and width grow.
+    """
 
     def __init__(self, upscale_factor: int) -> None:
         super().__init__()
@@ -55,7 +65,11 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """Move pixels into channels, the reverse of PixelShuffle: (…, C, H * r, W * r) becomes (…, C * r * r, H, W)."""
+    """Move pixels into channels, the reverse of PixelShuffle: (…, C, H * r, W * r) becomes (…, C * r * r, H, W).
+
+    Args:
+        downscale_factor: The factor r by which height and width shrink.
+    """
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()

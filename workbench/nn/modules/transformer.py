@@ -341,7 +341,14 @@ class TransformerEncoderLayer(AttentionLayer):
 class TransformerEncoder(Module):
     """Apply `num_layers` copies of an encoder layer, one after the other, and then the module `norm`, if given.
 
-    `enable_nested_tensor` and `mask_check` have no effect. PyTorch: torch.nn.TransformerEncoder.
+    PyTorch: torch.nn.TransformerEncoder.
+
+    Args:
+        encoder_layer: The layer to copy. The copies have their own parameters, which begin with the same values.
+        num_layers: The number of copies.
+        norm: A module that is applied to the output of the last copy. None means no such module.
+        enable_nested_tensor: Accepted for compatibility; it has no effect here.
+        mask_check: Accepted for compatibility; it has no effect here.
     """
 
     def __init__(

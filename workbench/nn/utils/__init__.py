@@ -65,7 +65,14 @@ def get_total_norm(
 def clip_grads_with_norm_(
     parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
-    """Multiply all gradients in place by `max_norm / total_norm`, if `total_norm` is larger than `max_norm`."""
+    """Multiply all gradients in place by `max_norm / total_norm`, if `total_norm` is larger than `max_norm`.
+
+    Args:
+        parameters: A tensor or an iterable of tensors. Their gradients are scaled.
+        max_norm: The largest norm that stays as it is.
+        total_norm: The norm of all gradients, as `get_total_norm` returns it.
+        foreach: Accepted for compatibility; it has no effect here.
+    """
     with no_grad():
         factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
         for grad in _grads(parameters):
@@ -112,7 +119,13 @@ def clip_grad_norm_(
 
 
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
-    """Clamp each element of the gradients to the range from -clip_value to clip_value, in place."""
+    """Clamp each element of the gradients to the range from -clip_value to clip_value, in place.
+
+    Args:
+        parameters: A tensor or an iterable of tensors. Their gradients are clamped.
+        clip_value: The largest absolute value that stays as it is.
+        foreach: Accepted for compatibility; it has no effect here.
+    """
     most = float(clip_value)
     with no_grad():
         for grad in _grads(parameters):
@@ -125,7 +138,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Copy the elements of a vector into the parameters, in order; this sets their `data`."""
+    """Copy the elements of the vector `vec` into the parameters, in order; this sets their `data`."""
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {typename(vec)}")
     start = 0

@@ -57,6 +57,11 @@ class ParametrizationList(ModuleList):
     """The modules that compute one parameter, each from the result of the one before it.
 
     The first one gets `original`, or `original0`, `original1`, ... if its inverse returns several tensors.
+
+    Args:
+        modules: The modules, in the order in which they run.
+        original: The parameter to compute. The modules' inverses find the values from which to compute it.
+        unsafe: If True, the parameter's shape and dtype may change, and nothing is checked.
     """
 
     def __init__(self, modules: Sequence[Module], original: Tensor, unsafe: bool = False) -> None:

@@ -22,8 +22,14 @@ def pad_sequence(
 ) -> Tensor:
     """Join sequences of different lengths into one tensor, filling up the shorter ones with `padding_value`.
 
-    The sequences have the shape (length, …), and the result has the shape (longest length, batch, …). With
-    `batch_first`, it is (batch, longest length, …). PyTorch: torch.nn.utils.rnn.pad_sequence.
+    The sequences have the shape (length, …), and the result has the shape (longest length, batch, …). PyTorch:
+    torch.nn.utils.rnn.pad_sequence.
+
+    Args:
+        sequences: The sequences: tensors whose first dimensions may differ.
+        batch_first: If True, the result has the shape (batch, longest length, …).
+        padding_value: The value of the elements that are added.
+        padding_side: Where to add elements: "right" (after a sequence) or "left" (before it).
 
     Raises:
         RuntimeError: if there is no sequence, or the sequences differ in a dimension other than the first.
@@ -52,6 +58,11 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool 
 
     Without `batch_first`, the function also swaps the first two dimensions of `padded_sequences` in place, as in
     PyTorch.
+
+    Args:
+        padded_sequences: The padded tensor, as `pad_sequence` returns it, with padding on the right.
+        lengths: A tensor with the length of each sequence.
+        batch_first: Whether the first dimension of `padded_sequences` is the batch.
     """
     if not batch_first:
         padded_sequences.transpose_(0, 1)

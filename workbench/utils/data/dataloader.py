@@ -52,7 +52,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
 
 
 def default_convert(data: Any) -> Any:
-    """Return NumPy arrays and numbers as tensors, even inside tuples, lists and dicts."""
+    """Return `data` with its NumPy arrays and numbers as tensors, even inside tuples, lists and dicts."""
     if isinstance(data, (np.ndarray, np.bool_, np.number)) and data.dtype.kind not in "SUO":
         return as_tensor(data)
     if isinstance(data, Mapping):

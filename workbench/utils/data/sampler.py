@@ -45,7 +45,7 @@ class Sampler:
 
 
 class SequentialSampler(Sampler):
-    """A sampler that yields all sample indices in order."""
+    """A sampler that yields the indices of all samples of `data_source` in order."""
 
     def __init__(self, data_source: Any) -> None:
         self.data_source = data_source
@@ -60,8 +60,11 @@ class SequentialSampler(Sampler):
 class RandomSampler(Sampler):
     """A sampler that yields all sample indices in random order.
 
-    With `replacement`, each index is drawn independently, so an index may occur several times. `num_samples` is how
-    many indices to draw, by default as many as there are samples.
+    Args:
+        data_source: The samples. Only their number, `len(data_source)`, is used.
+        replacement: If True, each index is drawn independently, so an index may occur several times.
+        num_samples: How many indices to draw, by default as many as there are samples.
+        generator: The random number generator. None means the default generator.
     """
 
     def __init__(
@@ -86,7 +89,12 @@ class RandomSampler(Sampler):
 
 
 class SubsetRandomSampler(Sampler):
-    """A sampler that yields the given sample indices in random order."""
+    """A sampler that yields the given sample indices in random order.
+
+    Args:
+        indices: The sample indices.
+        generator: The random number generator. None means the default generator.
+    """
 
     def __init__(self, indices: Sequence[int], generator: Random = None) -> None:
         self.indices, self.generator = indices, generator
@@ -102,7 +110,11 @@ class SubsetRandomSampler(Sampler):
 class WeightedRandomSampler(Sampler):
     """A sampler that draws `num_samples` sample indices: index i with a probability proportional to `weights[i]`.
 
-    Without `replacement`, the sampler draws each index at most once.
+    Args:
+        weights: A weight for each sample. They need not sum to one.
+        num_samples: How many indices to draw.
+        replacement: If True, an index may be drawn several times. If False, it is drawn at most once.
+        generator: The random number generator. None means the default generator.
     """
 
     def __init__(
@@ -128,7 +140,15 @@ class WeightedRandomSampler(Sampler):
 class BatchSampler(Sampler):
     """A sampler that yields lists of `batch_size` sample indices, which it takes from another sampler.
 
-    With `drop_last`, the last batch is left out if it isn't full.
+    Example:
+        >>> order = torch.utils.data.SequentialSampler(range(5))
+        >>> list(torch.utils.data.BatchSampler(order, batch_size=2, drop_last=False))
+        [[0, 1], [2, 3], [4]]
+
+    Args:
+        sampler: Yields the sample indices: a sampler, or another iterable.
+        batch_size: The number of indices in each list.
+        drop_last: If True, the last list is left out if it isn't full.
     """
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
