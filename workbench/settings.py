@@ -20,7 +20,7 @@ def get_default_device() -> device:
 
 
 def set_default_device(device: Any) -> None:
-    """Set the device of new tensors: the CPU, or None for the default.
+    """Set `device` as the device of new tensors: the CPU, or None for the default.
 
     Raises:
         AssertionError: for another device.

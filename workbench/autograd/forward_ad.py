@@ -130,7 +130,7 @@ def enter_dual_level() -> int:
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """Close the level and remove all tangents."""
+    """Close the level and remove all tangents. `level` may only be the current level, or None, which means the same."""
     if level not in (None, 0 if state.dual else -1):
         raise RuntimeError(
             "Trying to exit a forward AD level that was not the last one that was created. This is not supported."

@@ -92,7 +92,7 @@ def _around_generator(mode: Callable[[], _GradMode], function: Callable[..., Any
 class no_grad(_GradMode):
     """Don't record operations inside the `with` block: their results don't require grad.
 
-    You can also decorate a function with `@torch.no_grad()` or `@torch.no_grad`.
+    You can also decorate a function with `@torch.no_grad()` or `@torch.no_grad`, which calls `no_grad(function)`.
 
     Example:
         >>> x = torch.ones(2, requires_grad=True)
@@ -118,7 +118,8 @@ class no_grad(_GradMode):
 class enable_grad(no_grad):
     """Record operations inside the `with` block, even if the block is within `no_grad`.
 
-    You can also decorate a function with `@torch.enable_grad()` or `@torch.enable_grad`.
+    You can also decorate a function with `@torch.enable_grad()` or `@torch.enable_grad`, which calls
+    `enable_grad(function)`.
     """
 
     _mode = True

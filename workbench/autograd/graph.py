@@ -137,7 +137,7 @@ class save_on_cpu(saved_tensors_hooks):
 
 
 class disable_saved_tensors_hooks(contextlib.ContextDecorator):
-    """Inside the `with` block, refuse hooks on saved tensors: registering one raises RuntimeError(error_message)."""
+    """Inside the `with` block, refuse hooks on saved tensors: registering one raises `RuntimeError(error_message)`."""
 
     def __init__(self, error_message: str) -> None:
         self._message = error_message

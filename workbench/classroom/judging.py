@@ -486,7 +486,8 @@ class Marked:
 def marked(mine: Any, truth: Any, title: str = YOURS.format("gradient"), **given: Any) -> Marked:
     """Return a picture of the numbers in `mine`, in which those that differ from `truth` are marked.
 
-    Both are tensors, arrays or lists of one shape. The numbers in `given`, by title, are shown in tables before it.
+    Both are tensors, arrays or lists of one shape. `title` is the title of `mine`. The numbers in `given`, by title,
+    are shown in tables before it.
     """
     found, right = _read(mine), _read(truth)
     if not isinstance(found, np.ndarray) or not isinstance(right, np.ndarray) or found.shape != right.shape:
@@ -588,14 +589,14 @@ def on_ctx(node: Any) -> int:
 
 
 def words(value: Any) -> list[str]:
-    """Return the value as a list if it is a list of words, and raise Unusable otherwise. For probes of your own."""
+    """Return `value` as a list if it is a list of words, and raise Unusable otherwise. For probes of your own."""
     if isinstance(value, list | tuple | set) and all(isinstance(each, str) for each in value):
         return list(value)
     raise Unusable("your code didn't give a list of words in quotes, such as ['x', 'y']")
 
 
 def tensor(value: Any) -> Any:
-    """Return the value if it is a tensor, and raise Unusable otherwise. For probes of your own."""
+    """Return `value` if it is a tensor, and raise Unusable otherwise. For probes of your own."""
     if isinstance(value, torch.Tensor):
         return value
     raise Unusable(f"your code returned {_named(value)} instead of a tensor")

@@ -104,24 +104,24 @@ def trunc_normal_(
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """Set all elements of the tensor to `val`."""
+    """Set all elements of `tensor` to `val`."""
     with no_grad():
         return tensor.fill_(val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Fill the tensor with ones."""
+    """Fill `tensor` with ones."""
     return constant_(tensor, 1.0)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Fill the tensor with zeros."""
+    """Fill `tensor` with zeros."""
     with no_grad():
         return tensor.zero_()
 
 
 def eye_(tensor: Tensor) -> Tensor:
-    """Fill a matrix with the identity: 1 on the diagonal, 0 elsewhere.
+    """Fill the matrix `tensor` with the identity: 1 on the diagonal, 0 elsewhere.
 
     Raises:
         ValueError: if the tensor doesn't have two dimensions.

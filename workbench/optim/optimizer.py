@@ -448,7 +448,7 @@ class AdamW(Adam):
         lr: The learning rate.
         betas: `(beta1, beta2)`: the share of the old `m` and of the old `v` that is kept in each step.
         eps: A small number added to the root, so that the step never divides by zero.
-        weight_decay: How strongly each step pulls a parameter toward zero, as a multiple of `lr`.
+        weight_decay: How strongly each step shrinks the parameters: the factor in the formula above.
         amsgrad: If True, the step divides by the root of the largest v so far, instead of the current one.
         maximize: If True, each step increases the loss: it moves along the gradient instead of against it.
         differentiable: If True, autograd tracks the step, so that you can differentiate through it.

@@ -406,7 +406,7 @@ def set_device_states(devices: list[int], states: list[Tensor], *, device_type: 
 
 
 def check_backward_validity(inputs: Iterable[Any]) -> None:
-    """Warn if none of the inputs requires grad."""
+    """Warn if none of the `inputs` requires grad."""
     if not any(isinstance(i, Tensor) and i.requires_grad for i in inputs):
         warn("None of the inputs have requires_grad=True. Gradients will be None")
 

@@ -42,6 +42,9 @@ class ModuleDict(Module):
     """A dict whose modules are registered with the model, so that `parameters()` finds their parameters.
 
     The dict has no `forward`: the model's own `forward` calls the modules.
+
+    Args:
+        modules: The first entries: a dict of modules by name, or an iterable of pairs (name, module).
     """
 
     def __init__(self, modules: Any = None) -> None:

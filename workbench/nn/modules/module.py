@@ -398,6 +398,9 @@ class ModuleList(_Row):
     """A list whose modules are registered with the model, so that `parameters()` finds their parameters.
 
     The list has no `forward`: the model's own `forward` calls the modules.
+
+    Args:
+        modules: The first elements of the list.
     """
 
     def __init__(self, modules: Iterable[Any] | None = None) -> None:

@@ -159,6 +159,7 @@ class BatchNorm1d(_BatchNorm):
         affine: If True, the layer learns a weight and a bias per channel.
         track_running_stats: If True, the layer keeps running statistics for eval mode. Otherwise, eval mode uses the
             statistics of the batch, too.
+        bias: If False, the layer has no bias, even if `affine` is True.
     """
 
     _dims, _words = (2, 3), "2D or 3D"
@@ -178,6 +179,7 @@ class BatchNorm2d(_BatchNorm):
         affine: If True, the layer learns a weight and a bias per channel.
         track_running_stats: If True, the layer keeps running statistics for eval mode. Otherwise, eval mode uses the
             statistics of the batch, too.
+        bias: If False, the layer has no bias, even if `affine` is True.
     """
 
     _dims, _words = (4,), "4D"
@@ -197,6 +199,7 @@ class BatchNorm3d(_BatchNorm):
         affine: If True, the layer learns a weight and a bias per channel.
         track_running_stats: If True, the layer keeps running statistics for eval mode. Otherwise, eval mode uses the
             statistics of the batch, too.
+        bias: If False, the layer has no bias, even if `affine` is True.
     """
 
     _dims, _words = (5,), "5D"
@@ -213,7 +216,7 @@ class SyncBatchNorm(_BatchNorm):
         affine: If True, a learned weight and bias scale and shift each channel.
         track_running_stats: If True, the layer collects running statistics, and uses them in eval mode.
         process_group: No effect here. In PyTorch, the processes whose batches are combined.
-        bias: If False, there is no learned bias.
+        bias: If False, the layer has no bias, even if `affine` is True.
     """
 
     def __init__(
@@ -303,6 +306,7 @@ class InstanceNorm1d(_InstanceNorm):
             all batches.
         affine: If True, the layer learns a weight and a bias per channel. Off by default.
         track_running_stats: If True, the layer keeps running statistics and uses them in eval mode. Off by default.
+        bias: If False, the layer has no bias, even if `affine` is True.
     """
 
     _dims, _words = (2, 3), "2D or 3D"
@@ -323,6 +327,7 @@ class InstanceNorm2d(_InstanceNorm):
             all batches.
         affine: If True, the layer learns a weight and a bias per channel. Off by default.
         track_running_stats: If True, the layer keeps running statistics and uses them in eval mode. Off by default.
+        bias: If False, the layer has no bias, even if `affine` is True.
     """
 
     _dims, _words = (3, 4), "3D or 4D"
@@ -343,6 +348,7 @@ class InstanceNorm3d(_InstanceNorm):
             all batches.
         affine: If True, the layer learns a weight and a bias per channel. Off by default.
         track_running_stats: If True, the layer keeps running statistics and uses them in eval mode. Off by default.
+        bias: If False, the layer has no bias, even if `affine` is True.
     """
 
     _dims, _words = (4, 5), "4D or 5D"

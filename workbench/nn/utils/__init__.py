@@ -133,12 +133,12 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """Return the elements of all parameters, one after the other, as one vector; gradients flow through it."""
+    """Return the elements of all `parameters`, one after the other, as one vector; gradients flow through it."""
     return cat([parameter.view(-1) for parameter in parameters])
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Copy the elements of the vector `vec` into the parameters, in order; this sets their `data`."""
+    """Copy the elements of the vector `vec` into the `parameters`, in order; this sets their `data`."""
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {typename(vec)}")
     start = 0

@@ -24,7 +24,7 @@ FLOWING = "DataLoader with IterableDataset: expected unspecified {0} option, but
 
 
 def default_collate(batch: Sequence[Any]) -> Any:
-    """Return a list of samples as one batch.
+    """Join the samples in the list `batch`, and return them as one batch.
 
     Samples that are tensors, arrays or numbers become one tensor with a new first dimension. Samples that are
     tuples, lists or dicts are collated part by part.

@@ -65,7 +65,7 @@ class IterableDataset(Dataset):
 
 
 class ChainDataset(IterableDataset):
-    """A dataset that reads several iterable datasets, one after the other."""
+    """A dataset that reads several iterable `datasets`, one after the other."""
 
     def __init__(self, datasets: Iterable[Dataset]) -> None:
         self.datasets = datasets
@@ -81,7 +81,7 @@ class ChainDataset(IterableDataset):
 
 
 class ConcatDataset(Dataset):
-    """A dataset that joins several datasets: the samples of the first one, then those of the second, and so on."""
+    """A dataset that joins several `datasets`: the samples of the first one, then those of the second, and so on."""
 
     def __init__(self, datasets: Iterable[Dataset]) -> None:
         self.datasets: list[Any] = list(datasets)
@@ -104,7 +104,7 @@ class ConcatDataset(Dataset):
 
 
 class Subset(Dataset):
-    """A dataset that contains some samples of another dataset: those at the positions in `indices`."""
+    """A dataset that contains some samples of `dataset`: those at the positions in `indices`."""
 
     def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
         self.dataset, self.indices = dataset, indices
