@@ -382,6 +382,36 @@ def test_help_says_what_an_operation_means_also_under_its_other_names() -> None:
     assert unsaid == [], "give each a `meaning` in its define(...)"
 
 
+def _operations() -> Iterator[tuple[str, Any]]:
+    """Each public operation with its name, also those that are methods of tensors only."""
+    for where in ("torch", "torch.linalg", "torch.nn.functional", "torch.Tensor"):
+        owner = eval(where, {"torch": workbench})
+        for name in names()[where]:
+            of = getattr(owner, name, None)
+            if inspect.isroutine(of) and not name.startswith("_"):
+                yield f"{where}.{name}", of
+
+
+def test_help_of_an_operation_names_each_of_its_parameters() -> None:
+    unnamed = [
+        f"{name}({parameter})"
+        for name, of in _operations()
+        for parameter, facts in inspect.signature(of).parameters.items()
+        if parameter not in ("self", "input", "out", "x", "a") and not parameter.startswith("_")
+        and facts.kind not in (facts.VAR_POSITIONAL, facts.VAR_KEYWORD)
+        and not re.search(rf"\b{parameter}\b", str(inspect.getdoc(of)))
+    ]  # fmt: skip
+    assert unnamed == []
+
+
+def test_help_of_an_operation_in_place_says_what_it_writes() -> None:
+    for same in (workbench.Tensor.fmod_, workbench.Tensor.masked_fill_, workbench.Tensor.xlogy_):
+        text = str(inspect.getdoc(same))
+        assert "is written into the tensor itself" in text and "a leaf that requires grad" in text
+        assert "Example:" not in text and "input" not in text
+    assert str(inspect.getdoc(workbench.Tensor.scatter_)).startswith("Write each element of `src` to its position")
+
+
 # The site.
 
 

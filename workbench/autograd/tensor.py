@@ -116,7 +116,7 @@ class Facts:
         return self._array.ndim
 
     def size(self, dim: int | None = None) -> Size | int:
-        """Return the shape, or the size of one dimension."""
+        """Return the shape, or the size of dimension `dim`."""
         try:
             return self.shape if dim is None else self._array.shape[dim]
         except IndexError:
@@ -416,7 +416,7 @@ class Tensor(Facts, metaclass=TensorKind):
     _detached = _again  # the same memory without history
 
     def as_subclass(self, cls: type[Tensor]) -> Tensor:
-        """Return a view of the tensor as an instance of a subclass, without setting the subclass's own attributes."""
+        """Return a view of the tensor as an instance of the subclass `cls`, without the subclass's own attributes."""
         if not (isinstance(cls, type) and issubclass(cls, Tensor)):
             raise TypeError(errors.NO_SUBCLASS)
         made = Tensor._construct(self)

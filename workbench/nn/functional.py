@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from types import FunctionType as _FunctionType
 from typing import Any
 
 from ..absent import PATH as _PATH
@@ -14,6 +15,8 @@ from ..ops import activation, math
 from ..ops.activation import gelu, logsigmoid
 from ..ops.convolution import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from ..ops.core.checks import number_of
+from ..ops.core.described import described_in_place as _described_in_place
+from ..ops.core.described import explain_shared as _explain_shared
 from ..ops.creation import empty_like, zeros_like
 from ..ops.divergence import kl_div
 from ..ops.folds import fold, unfold
@@ -241,18 +244,12 @@ def relu_(input: Tensor) -> Tensor:
 
 
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
-    """Write the result of `leaky_relu` into the input itself, and return the input.
-
-    The other arguments are the same as in `leaky_relu`.
-    """
+    """Write the result of `leaky_relu` into the input itself, and return the input."""
     return leaky_relu(input, negative_slope, True)
 
 
 def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """Write the result of `elu` into the input itself, and return the input.
-
-    The other arguments are the same as in `elu`.
-    """
+    """Write the result of `elu` into the input itself, and return the input."""
     return elu(input, alpha, True)
 
 
@@ -262,34 +259,22 @@ def selu_(input: Tensor) -> Tensor:
 
 
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """Write the result of `celu` into the input itself, and return the input.
-
-    The other arguments are the same as in `celu`.
-    """
+    """Write the result of `celu` into the input itself, and return the input."""
     return celu(input, alpha, True)
 
 
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    """Write the result of `hardtanh` into the input itself, and return the input.
-
-    The other arguments are the same as in `hardtanh`.
-    """
+    """Write the result of `hardtanh` into the input itself, and return the input."""
     return hardtanh(input, min_val, max_val, True)
 
 
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
-    """Write the result of `threshold` into the input itself, and return the input.
-
-    The other arguments are the same as in `threshold`.
-    """
+    """Write the result of `threshold` into the input itself, and return the input."""
     return _threshold_of(input, threshold, value, True)
 
 
 def rrelu_(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Tensor:
-    """Write the result of `rrelu` into the input itself, and return the input.
-
-    The other arguments are the same as in `rrelu`.
-    """
+    """Write the result of `rrelu` into the input itself, and return the input."""
     return rrelu(input, lower, upper, training, True)
 
 
@@ -300,7 +285,16 @@ def upsample(
     mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """Resize the input as `interpolate` does, with a warning: `upsample` is its old name."""
+    """Resize the input as `interpolate` does, with a warning: `upsample` is its old name.
+
+    Args:
+        size: The new height and width of images, or the one size of sequences.
+        scale_factor: How many times as large the result is, if `size` is omitted.
+        mode: "nearest" copies the nearest element. "linear", "bilinear", "bicubic" and "trilinear"
+            compute the elements between.
+        align_corners: Let the centers of the corner elements stay at the corners. It isn't used by
+            "nearest".
+    """
     warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode, align_corners)
 
@@ -316,12 +310,21 @@ def tanhshrink(input: Tensor) -> Tensor:
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
-    """Divide the vectors along `dim` by their p-norm, so that each vector has norm 1.
+    """Divide the vectors along `dim` by their p-norm, so that each has norm 1.
+
+    A vector whose norm is below `eps` is divided by `eps` instead, so a vector of zeros stays zero.
+    The result has the shape of the input.
 
     Args:
         p: Which p-norm to use: 2 is the Euclidean length, 1 the sum of absolute values.
-        dim: The dimension along which norms are computed.
+        dim: The dimension along which norms are computed. The default, 1, takes the rows of a
+            matrix. A single vector needs `dim=0`.
         eps: The smallest divisor. It avoids a division by zero.
+
+    Example:
+        >>> F.normalize(torch.tensor([[3.0, 4.0], [0.0, 0.0]]))
+        tensor([[0.6000, 0.8000],
+                [0.0000, 0.0000]])
     """
     return input / input.norm(p, dim, keepdim=True).clamp(min=eps)
 
@@ -340,7 +343,11 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Dtype | None = None) -> Tensor:
-    """Return `softmax(-x)` along `dim`: the smallest element gets the largest probability."""
+    """Return `softmax(-x)` along `dim`: the smallest element gets the largest probability.
+
+    Args:
+        dim: The dimension along which the results sum to one. Always pass it: None is deprecated.
+    """
     return activation.softmax(-input, _chosen("softmin", dim, input.ndim, _stacklevel), dtype)
 
 
@@ -386,6 +393,14 @@ def _chosen(name: str, dim: int | None, ndim: int, stacklevel: int) -> int:
         stacklevel=stacklevel,
     )
     return 0 if ndim in (0, 1, 3) else 1
+
+
+for _name, _each in list(vars().items()):  # what the twins say above is for readers of this file
+    if (_base := vars().get(_name[:-1])) and _name.endswith("_") and not _name.startswith("_"):
+        _each.__doc__ = _described_in_place(_base.__doc__, "input")
+for _each in list(vars().values()):
+    if isinstance(_each, _FunctionType):
+        _explain_shared(_each)
 
 
 def __getattr__(name: str) -> Any:

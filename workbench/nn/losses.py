@@ -108,9 +108,10 @@ def triplet_margin_loss(
     `positive`, and `far` the distance from `anchor` to `negative`.
 
     Args:
-        anchor: The rows of a matrix (n, d), or one vector (d,).
-        positive: Vectors that should be near the anchors.
-        negative: Vectors that should be farther away.
+        anchor: Vectors along the last dimension: (..., d). The shapes of the three tensors are
+            broadcast.
+        positive: Vectors (..., d) that should be near the anchors.
+        negative: Vectors (..., d) that should be farther away.
         margin: By how much `far` should exceed `near`.
         p: Which p-norm measures distances: 2 is the Euclidean distance.
         eps: A small number that is added to each difference.

@@ -158,7 +158,7 @@ in_formulas("in_range", _in_range, _in_range)
 
 @operation(in_place=True, also=("clip",))
 def clamp(self: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
-    """Return the elements limited to the range from `min` to `max`.
+    """Limit each element to the range from `min` to `max`.
 
     An element inside the range, or equal to a limit, receives its gradient unchanged. An element
     outside the range receives a gradient of 0. If the limit that replaced the element is a tensor,
@@ -205,7 +205,7 @@ def clamp(self: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None 
 
 @operation(in_place=True)
 def clamp_min(self: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
-    """Return the elements, with those below `min` replaced by `min`, a number or a tensor.
+    """Return the larger of each element and `min`, a number or a tensor.
 
     The same as `clamp` with only a lower limit. Gradients flow in the same way.
     """
@@ -219,7 +219,7 @@ def clamp_min(self: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
 
 @operation(in_place=True)
 def clamp_max(self: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
-    """Return the elements, with those above `max` replaced by `max`, a number or a tensor.
+    """Return the smaller of each element and `max`, a number or a tensor.
 
     The same as `clamp` with only an upper limit. Gradients flow in the same way.
     """
@@ -235,8 +235,11 @@ def clamp_max(self: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
 def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None) -> Any:
     """Choose elements: return `input` where `condition` is True, and `other` where it is False.
 
-    `condition`, `input` and `other` are broadcast to one shape, the shape of the result. Each
-    element of `input` and `other` receives a gradient only where it was chosen, and 0 elsewhere.
+    `condition`, `input` and `other` are broadcast to one shape, the shape of the result.
+
+    A chosen element receives the gradient of the result, the others receive 0. This 0 becomes nan
+    if the element was computed with an infinite derivative: in `where(x > 0, log(x), 0)`, replace
+    the bad inputs before the `log`.
 
     `where(condition)` alone returns the indices of the nonzero elements: a tuple with one int64
     tensor for each dimension.
@@ -372,7 +375,7 @@ logical_and = define(
     "logical_and",
     "logical_and(Tensor self, Tensor other)",
     np.logical_and,
-    meaning="Return True where neither element is zero.",
+    meaning="Return True where the element and its partner in `other` are both nonzero.",
     batch="pointwise",
     method=True,
 )
@@ -380,7 +383,7 @@ logical_or = define(
     "logical_or",
     "logical_or(Tensor self, Tensor other)",
     np.logical_or,
-    meaning="Return True where at least one of the elements isn't zero.",
+    meaning="Return True where the element or its partner in `other` is nonzero.",
     batch="pointwise",
     method=True,
 )
@@ -388,7 +391,7 @@ logical_xor = define(
     "logical_xor",
     "logical_xor(Tensor self, Tensor other)",
     np.logical_xor,
-    meaning="Return True where exactly one of the elements isn't zero.",
+    meaning="Return True where exactly one of the element and its partner in `other` is nonzero.",
     batch="pointwise",
     method=True,
 )
@@ -494,7 +497,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
 @operation()
 def equal(self: Tensor, other: Tensor) -> bool:
-    """Return True if two tensors have the same shape and the same elements.
+    """Return True if the tensor and `other` have the same shape and the same elements.
 
     nan isn't equal to anything, not even to nan.
     """
@@ -525,7 +528,14 @@ def isclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-0
 def allclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Return True if all pairs of elements are nearly equal.
 
-    The result is a Python bool. `isclose` explains the arguments, and compares each pair.
+    The result is a Python bool. A pair is nearly equal if
+    `abs(input - other) <= atol + rtol * abs(other)`. Equal infinities are, too.
+
+    Args:
+        other: A tensor whose shape broadcasts with that of the input.
+        rtol: The largest difference, relative to the element of `other`.
+        atol: The largest difference where `other` is 0.
+        equal_nan: Let nan equal nan.
     """
     check_tensor("allclose", "other", 1, other)
     _refuse_batches(

@@ -125,7 +125,12 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Ten
 
 @operation(method=False)
 def cartesian_prod(*tensors: Any) -> Tensor:
-    """Return all combinations of one element from each vector, one combination per row."""
+    """Return all combinations of one element from each vector, one combination per row.
+
+    Args:
+        tensors: Vectors. The result has one column for each. Of a single vector, the result is the
+            vector itself.
+    """
     for t in tensors:
         if t._array.ndim != 1:
             raise RuntimeError(f"Expect a 1D vector, but got shape {list(t._array.shape)}")
@@ -260,8 +265,14 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -
 
     Args:
         y: The heights of the points.
-        x: The positions of the points. If omitted, neighboring points are `dx` apart.
-        dim: The dimension of the points. It is removed from the result.
+        x: The positions of the points: a vector for all rows, or a tensor that broadcasts with `y`.
+        dx: The distance between neighboring points, if `x` is omitted.
+        dim: The dimension of the points. It is removed from the result. One point has the area 0.
+
+    Example:
+        >>> y = torch.tensor([[0.0, 1.0, 2.0], [3.0, 3.0, 3.0]])
+        >>> torch.trapezoid(y), torch.trapezoid(y, torch.tensor([0.0, 1.0, 4.0]))
+        (tensor([2., 6.]), tensor([ 5., 12.]))
     """
     _no_masks("trapezoid", y)
     if not y._array.ndim:
@@ -280,7 +291,13 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
     """Return the area under a curve through the points `y`, up to each point after the first.
 
-    In the result, the size along `dim` is smaller by 1. The arguments are those of `trapezoid`.
+    In the result, the size along `dim` is smaller by 1.
+
+    Args:
+        y: The heights of the points.
+        x: The positions of the points: a vector for all rows, or a tensor that broadcasts with `y`.
+        dx: The distance between neighboring points, if `x` is omitted.
+        dim: The dimension of the points.
     """
     _no_masks("cumulative_trapezoid", y)
     if not y._array.ndim:
@@ -344,7 +361,9 @@ def _with_mean(name: str, spread: Any) -> Any:
     word = "variance" if spread is var else "standard deviation"
     both.__doc__ = (
         f"Return a pair: the {word} and the mean, of all elements or over `dim`.\n\n"
-        f"The arguments are those of `{name.partition('_')[0]}`."
+        "Args:\n    dim, keepdim: The same as in `sum`.\n"
+        "    unbiased: The older name of `correction`: True means 1, False means 0.\n"
+        f"    correction: Divide by `n - correction` in the {word}. By default, it is 1."
     )
     return operation(method=False)(numpy_names(both))
 
@@ -487,11 +506,20 @@ _isin = define(
 
 @operation(method=False)
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
-    """Return True for each element that occurs in `test_elements`, in the shape of `elements`.
+    """Return True for each element of `elements` that equals one in `test_elements`.
+
+    The result has the shape of `elements`. nan isn't equal to anything, so it never occurs.
 
     Args:
+        elements: A tensor, or a number if `test_elements` is a tensor.
+        test_elements: A tensor of any shape, or a number if `elements` is a tensor.
         assume_unique: Accepted for compatibility; it has no effect.
         invert: Return True for the elements that don't occur in `test_elements`.
+
+    Example:
+        >>> torch.isin(torch.tensor([[1, 2], [3, 4]]), torch.tensor([2, 4, 6]))
+        tensor([[False,  True],
+                [False,  True]])
     """
     one, two = (t if isinstance(t, Tensor) else wrap(np.asarray(t)) for t in (elements, test_elements))
     if "b" in (one._array.dtype.kind, two._array.dtype.kind):

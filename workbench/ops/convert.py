@@ -21,6 +21,7 @@ from ..events import emit, failed, listeners
 from .core import formats
 from .core.checks import CPU, check_device, check_tensor, dim_index, is_int, not_a_tensor, size_of, tensors_only
 from .core.checks import device as Device
+from .core.described import explain_shared
 from .core.formats import laid_out
 from .core.op import define, method, operation
 from .core.registry import REGISTRY
@@ -155,6 +156,7 @@ for _name, _dtype in (
         lambda self, *, memory_format=None, _dtype=_dtype: _cast(self, _dtype, memory_format=memory_format),
     )
     getattr(Tensor, _name).__doc__ = f"Return the tensor converted to {_dtype.name}."
+    explain_shared(getattr(Tensor, _name))
 TYPES = {f"torch.{each.word}Tensor": each for each in dtypes.ALL}
 
 
@@ -300,7 +302,7 @@ def is_inference(input: Tensor) -> bool:
 
 @operation()
 def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Return True if the two tensors have the same shape."""
+    """Return True if the tensor and `other` have the same shape."""
     check_tensor("is_same_size", "other", 1, other)
     return input._array.shape == other._array.shape
 
@@ -356,7 +358,10 @@ def get_device(self: Tensor) -> int:
 
 
 def from_numpy(ndarray: np.ndarray) -> Tensor:
-    """Return a tensor that shares the memory of a NumPy array: a write into one changes the other."""
+    """Return a tensor that shares the memory of the NumPy array `ndarray`.
+
+    A write into one changes the other.
+    """
     if not isinstance(ndarray, np.ndarray):
         kind = type(ndarray)
         word = f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
@@ -432,8 +437,9 @@ def _new_tensor(self: Tensor, data: Any, *, dtype: Dtype | None = None, requires
 def new(self: Tensor, *given: Any, size: Any = None, data: Any = None, other: Tensor | None = None) -> Tensor:
     """Return a tensor in the dtype of this one, for old programs.
 
-    A shape gives a tensor with uninitialized elements, a sequence of numbers a tensor with these
-    numbers, and a tensor of the same dtype a view of it.
+    A shape, or `size`, gives a tensor with uninitialized elements. A sequence of numbers, or
+    `data`, gives a tensor with these numbers. A tensor of the same dtype, or `other`, gives a view
+    of it.
     """
     source = _one_source(given, data, other)
     if isinstance(source, Tensor) and source.dtype is not self.dtype:
@@ -567,7 +573,7 @@ def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
 
 @method()
 def resize_(self: Tensor, *given: Any, size: Any = None, memory_format: Any = None) -> Tensor:
-    """Change the shape of the tensor in place, even to another number of elements.
+    """Change the shape of the tensor to `size`, in place, even to another number of elements.
 
     The tensor uses the same memory if that has enough elements, and new memory otherwise. New
     elements are uninitialized. Autograd treats this as a write into the tensor.

@@ -343,9 +343,18 @@ def conv3d(
 ) -> Tensor:
     """Slide kernels over volumes, and return the sum of products at each place.
 
-    The arguments are those of `conv2d`, with one more dimension: `input` is (n, channels, depth,
-    height, width), `weight` is (out channels, channels / groups, depth, height, width), and a size
-    can be a triple (depth, height, width).
+    An argument that is a size can be a triple (depth, height, width) or one number for all three.
+
+    Args:
+        input: Volumes (n, channels, depth, height, width), or one volume without n.
+        weight: The kernels: (out channels, channels / groups, kernel depth, kernel height, kernel
+            width).
+        bias: A vector with a number to add to each output channel, or None.
+        stride: The distance from one place of the kernels to the next.
+        padding: The width of a border of zeros around each volume. "same" keeps the size, and
+            "valid" adds no border.
+        dilation: The distance between the elements of a kernel; 1 means neighbors.
+        groups: Split the channels into this many groups. Each group has its own kernels.
     """
     return _over_images("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
 
@@ -361,15 +370,29 @@ def conv_transpose1d(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Tensor:
-    """Lengthen sequences: each element adds a kernel, times the element, to the result.
+    """Lengthen sequences: each element adds a copy of the kernel, times the element, to the result.
 
-    This is how the backward pass of `conv1d` computes the gradient of its input. The arguments are
-    those of `conv_transpose2d`, with one number for each size: `input` is (n, channels, length),
-    and `weight` is (channels, out channels / groups, kernel size).
+    The copies of neighboring elements start `stride` apart, and overlapping parts are summed. This
+    is how the backward pass of `conv1d` computes the gradient of its input.
+
+    Args:
+        input: Sequences (n, channels, length), or one sequence without n.
+        weight: The kernels: (channels, out channels / groups, kernel size).
+        bias: A vector with a number to add to each output channel, or None.
+        stride: How far apart in the result the kernels of two neighboring elements are.
+        padding: The number of elements to cut off on each side of the result.
+        output_padding: The number of elements to add at the end. It must be less than the stride or
+            the dilation.
+        groups: Split the channels into this many groups. Each group has its own kernels.
+        dilation: The distance in the result between the elements of a kernel.
 
     Returns:
         Sequences (n, out channels, new length). The new length is
         `(length - 1) * stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1`.
+
+    Example:
+        >>> F.conv_transpose1d(torch.tensor([[[1.0, 2.0]]]), torch.ones(1, 1, 3), stride=2)
+        tensor([[[1., 1., 3., 2., 2.]]])
     """
     return _transposed("conv_transpose1d", 1, input, weight, bias, stride, padding, dilation, groups, output_padding)
 
@@ -385,10 +408,11 @@ def conv_transpose2d(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Tensor:
-    """Enlarge images: each element adds a kernel, times the element, to the result.
+    """Enlarge images: each element adds a copy of the kernel, times the element, to the result.
 
-    This is how the backward pass of `conv2d` computes the gradient of its input. Arguments that are
-    a size can be a pair (height, width) or one number for both.
+    The copies of neighboring elements start `stride` apart, and overlapping parts are summed. This
+    is how the backward pass of `conv2d` computes the gradient of its input. Arguments that are a
+    size can be a pair (height, width) or one number for both.
 
     Args:
         input: Images (n, channels, height, width), or one image without n.
@@ -423,11 +447,22 @@ def conv_transpose3d(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Tensor:
-    """Enlarge volumes: each element adds a kernel, times the element, to the result.
+    """Enlarge volumes: each element adds a copy of the kernel, times the element, to the result.
 
-    The arguments are those of `conv_transpose2d`, with one more dimension: `input` is (n, channels,
-    depth, height, width), `weight` is (channels, out channels / groups, depth, height, width), and
-    a size can be a triple (depth, height, width).
+    The copies of neighboring elements start `stride` apart, and overlapping parts are summed.
+    Arguments that are a size can be a triple (depth, height, width) or one number for all three.
+
+    Args:
+        input: Volumes (n, channels, depth, height, width), or one volume without n.
+        weight: The kernels: (channels, out channels / groups, kernel depth, kernel height, kernel
+            width).
+        bias: A vector with a number to add to each output channel, or None.
+        stride: How far apart in the result the kernels of two neighboring elements are.
+        padding: The number of elements to cut off on each side of the result.
+        output_padding: The number of elements to add at the end of each dimension. It must be less
+            than the stride or the dilation.
+        groups: Split the channels into this many groups. Each group has its own kernels.
+        dilation: The distance in the result between the elements of a kernel.
     """
     return _transposed("conv_transpose3d", 3, input, weight, bias, stride, padding, dilation, groups, output_padding)
 

@@ -360,7 +360,10 @@ def _new(name: str, make: Callable[..., Any], what: str) -> None:
         return made_for(self, lambda batch: leaf(make((*batch, *shape), kind), requires_grad))
 
     named(new, name)
-    new.__doc__ = f"Return a new tensor {what}, in this tensor's dtype."
+    new.__doc__ = (
+        f"Return a new tensor {what}, in this tensor's dtype.\n\n"
+        "The shape is given as several ints, as one tuple, or as `size`."
+    )
     setattr(Tensor, name, placed(new))
 
 
@@ -429,7 +432,7 @@ def get_rng_state() -> Tensor:
 
 
 def set_rng_state(new_state: Tensor) -> None:
-    """Restore the random number generator to a state from `get_rng_state`."""
+    """Restore the random number generator to `new_state`, a state from `get_rng_state`."""
     generator().set_state(new_state)
 
 

@@ -43,23 +43,29 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """Return the Kullback-Leibler divergence: how far predicted probabilities are from `target`.
+    """Return KL(target ‖ prediction), with the prediction given as logarithms.
 
-    The divergence is 0 if the two distributions are equal, and grows the more they differ. `input`
-    contains the logarithms of the predicted probabilities. Pass `reduction="batchmean"` for the
-    mathematical definition.
+    This Kullback-Leibler divergence is 0 if the two distributions are equal, and grows the more
+    they differ. The default `reduction="mean"` divides by the number of elements. Use "batchmean"
+    for the divergence itself.
 
-    The result for an element is `target * (log(target) - input)`. If `log_target` is True, it is
-    `exp(target) * (target - input)`.
+    The result for an element is `target * (log(target) - input)`, and 0 where `target` is 0. If
+    `log_target` is True, it is `exp(target) * (target - input)`.
 
     Args:
-        input: Log-probabilities, for example from `log_softmax`.
-        target: Probabilities, or log-probabilities if `log_target` is True.
+        input: The logarithms of the predicted probabilities, for example from `log_softmax`.
+        target: Probabilities, or log-probabilities if `log_target` is True, in the shape of
+            `input`.
         size_average, reduce: Deprecated; use `reduction`.
-        reduction: "batchmean" divides the sum by the batch size. "mean", the default, divides the
-            sum by the number of elements, "sum" returns the sum, and "none" returns the result for
-            each element.
+        reduction: "batchmean" divides the sum by the batch size, the first size of `input`.
+            "mean", the default, divides the sum by the number of elements, "sum" returns the sum,
+            and "none" returns the result for each element.
         log_target: Set this if `target` holds log-probabilities.
+
+    Example:
+        >>> prediction, target = torch.tensor([[0.5, 0.5]]), torch.tensor([[0.25, 0.75]])
+        >>> F.kl_div(prediction.log(), target, reduction="batchmean")
+        tensor(0.1308)
     """
     if reduction == "mean" and size_average is None and reduce is None:
         warn(MEAN_OF_ALL)

@@ -45,6 +45,8 @@ def normal(
         mean: A number, or a tensor with a mean for each element.
         std: A number, or a tensor with a standard deviation for each element.
         size: The shape of the result, if `mean` and `std` are numbers.
+        dtype, requires_grad: The same as in `randn`, if `mean` and `std` are numbers.
+        generator: The random number generator to draw from. By default, it is the global one.
     """
     given = [each for each in (mean, std) if isinstance(each, Tensor)]
     if isinstance(std, Tensor):
@@ -141,7 +143,11 @@ def bernoulli(self: Tensor, p: float | None = None, *, generator: Any = None, ou
 
 
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
-    """Return random counts from Poisson distributions whose means are the elements of the input."""
+    """Return random counts from Poisson distributions whose means are the elements of the input.
+
+    Args:
+        generator: The random number generator to draw from. By default, it is the global one.
+    """
     check_tensor("poisson", "input", 0, input)
     rate = input._array
     if rate.dtype.kind != "f":

@@ -120,14 +120,24 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
 def fold(
     input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Tensor:
-    """Put images together from windows, given as columns like those that `unfold` returns.
+    """Sum windows into images: write each column that `unfold` would return back to its place.
 
     Where windows overlap, their elements are added, so `fold` isn't the inverse of `unfold`.
+    Elements of the images that no window covers are 0.
 
     Args:
-        input: Columns (n, channels × window elements, windows).
+        input: Columns (n, channels × window elements, windows), or those of one image, without n.
         output_size: The height and width of the images.
         kernel_size, dilation, padding, stride: The same as in `unfold`.
+
+    Returns:
+        Images (n, channels, height, width), or one image without n.
+
+    Example:
+        >>> F.fold(torch.ones(1, 4, 4), output_size=3, kernel_size=2)
+        tensor([[[[1., 2., 1.],
+                  [2., 4., 2.],
+                  [1., 2., 1.]]]])
     """
     shape = list(input._array.shape)
     size = _two("col2im", "output_size", 1, output_size)

@@ -499,7 +499,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 
 @operation(in_place="along")
 def index_add(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
-    """Return a copy in which each slice of `source` is added to the slice at its index along `dim`.
+    """Return a copy with each slice of `source` added to the slice at its index along `dim`.
 
     For `dim=0`, `alpha * source[i]` is added to `out[index[i]]`. Slices with the same index are all
     added. The gradient of a slice of `source` is `alpha` times the gradient of the slice to which

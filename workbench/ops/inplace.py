@@ -37,6 +37,7 @@ from .core.checks import (
     named,
     number_of,
 )
+from .core.described import described_in_place
 from .core.op import define, method, operation
 from .core.registry import WRITES
 from .core.scalars import SCALARS
@@ -302,11 +303,9 @@ def writing(op: Callable[..., Tensor], name: str, operator: bool = False) -> Cal
         return write(self, name, op, *args, **options)
 
     named(written, name)
-    written.__doc__ = f"Write the result of `{op.__name__}` into the tensor itself, and return the tensor."
+    written.__doc__ = described_in_place(op.__doc__ or "")
     takes = inspect.signature(op)
     first, *rest = [each for each in takes.parameters.values() if each.name != "out"]
-    if rest:
-        written.__doc__ += f"\n\nThe arguments are the same as in `{op.__name__}`."
     written.__signature__ = takes.replace(parameters=[first.replace(name="self"), *rest])  # type: ignore[attr-defined]
     return written
 
@@ -569,10 +568,26 @@ def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
 
 @method()
 def random_(self: Tensor, *bounds: int, generator: Any = None) -> Tensor:
-    """Fill the tensor with random integers.
+    """Fill the tensor with random integers, and return it.
 
-    `random_(to)` draws them from 0 up to, but not including, `to`, and `random_(low, to)` from
-    `low` on. Without bounds, they go up to the largest integer that the dtype represents exactly.
+    `random_(to)` draws them from 0 up to, but not including, `to`. `random_(low, to)` draws them
+    from `low` up to, but not including, `to`.
+
+    `random_()` draws them from 0 up to and including the largest integer of the dtype. Floating
+    dtypes have gaps between large integers. There, the largest is the one up to which all integers
+    are exact: 2048 for float16, 2**24 for float32, 2**53 for float64.
+
+    Args:
+        bounds: Nothing, `to`, or `low` and `to`, as integers.
+        generator: The random number generator to draw from. By default, it is the global one.
+
+    Raises:
+        RuntimeError: if `to` isn't larger than `low`, or the dtype of integers can't hold a bound.
+
+    Example:
+        >>> dice = torch.zeros(1000, dtype=torch.int64).random_(1, 7)
+        >>> dice.min(), dice.max()
+        (tensor(1), tensor(6))
     """
     kind = self._array.dtype
     low, to = (0, *bounds) if len(bounds) == 1 else bounds or (0, _most(kind) + 1)

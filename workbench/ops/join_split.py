@@ -320,7 +320,13 @@ def _sections(tensor: Tensor, sizes: Shape, dim: int) -> tuple[Tensor, ...]:
 
 @method("split")
 def split_self(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Split the tensor along `dim` into consecutive pieces, as `torch.split` does."""
+    """Split the tensor along `dim` into consecutive pieces, and return views of them.
+
+    Args:
+        split_size: An int, the size of each piece, or a list with the size of every piece. The last
+            of equal pieces is smaller if the size doesn't divide the dimension.
+        dim: The dimension to split.
+    """
     return split(self, split_size, dim)
 
 

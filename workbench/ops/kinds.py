@@ -83,7 +83,7 @@ class iinfo:
 
 
 def promote_types(type1: Dtype, type2: Dtype) -> Dtype:
-    """Return the dtype of a result whose operands have these two dtypes.
+    """Return the dtype of a result whose operands have the dtypes `type1` and `type2`.
 
     For example, int64 and float16 give float16.
     """
@@ -99,7 +99,7 @@ def can_cast(from_: Dtype, to: Dtype) -> bool:
 
 
 def result_type(tensor1: Tensor | float, tensor2: Tensor | float) -> Dtype:
-    """Return the dtype of the result of an operation on two tensors or numbers.
+    """Return the dtype of the result of an operation on `tensor1` and `tensor2`, tensors or numbers.
 
     For a Python number, only its kind counts: bool, int or float.
     """
@@ -134,7 +134,7 @@ BoolTensor = _type_named("BoolTensor", MADE.format("bool"))
 
 
 def set_default_tensor_type(t: Any) -> None:
-    """Set the default dtype, given a tensor type such as FloatTensor or "torch.FloatTensor".
+    """Set the default dtype, given as a tensor type `t` such as FloatTensor or "torch.FloatTensor".
 
     This function is deprecated, and warns. Use `set_default_dtype`.
     """

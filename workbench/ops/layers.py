@@ -146,7 +146,12 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
 
 @tensors_only()
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Do the same as `alpha_dropout`, but for whole channels (the second dimension)."""
+    """Do the same as `alpha_dropout`, but for whole channels (the second dimension).
+
+    Args:
+        p: The probability of replacing a channel.
+        training: Whether to replace channels. If False, the input is returned.
+    """
     return _dropped(input, p, training, inplace, features=True, alpha=True)
 
 

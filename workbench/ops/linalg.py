@@ -12,9 +12,10 @@ from .. import errors
 from ..autograd import dtypes
 from ..autograd.grad_mode import no_grad
 from ..autograd.tensor import Tensor, wrap
-from ..errors import LinAlgError, warn
+from ..errors import LinAlgError, kind_of, warn
 from . import matrices
-from .core.checks import bool_of, check_tensor, dim_index, int_of, is_vector, not_a_tensor, number_of
+from .core.checks import bool_of, check_tensor, dim_index, int_of, is_vector, not_a_tensor, number_of, word
+from .core.described import explain_shared
 from .core.op import operation
 from .core.registry import TENSORS
 from .core.results import into, into_each, results_of
@@ -54,6 +55,7 @@ def _not_half(kernel: str, *tensors: Tensor) -> None:
 
 def _takes_out(function: Callable[..., Any]) -> Callable[..., Any]:
     """Let the function write its result into `out`, if given (a decorator)."""
+    explain_shared(function)
     name = f"linalg_{function.__name__}"
 
     @wraps(function)
@@ -78,7 +80,7 @@ def _takes_outs(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @_takes_out
 def inv(A: Tensor) -> Tensor:
-    """Return the inverse of each square matrix (..., n, n).
+    """Return the inverse of each square matrix in A (..., n, n).
 
     Raises:
         LinAlgError: if a matrix is singular.
@@ -101,12 +103,16 @@ def inverse(self: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 @_takes_out
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
-    """Return the solution X of A X = B, for square matrices A (..., n, n) and B (..., n, k).
-
-    B may also be a vector (..., n). Batch dimensions are broadcast.
+    """Return the solution X of A X = B, for square matrices A (..., n, n).
 
     Args:
-        left: If False, solve X A = B instead.
+        B: Matrices (..., n, k), whose batch dimensions are broadcast with those of A, or vectors. B
+            counts as vectors if its shape is (n,), or the shape of A without its last dimension.
+        left: If False, solve X A = B instead, with B (..., k, n).
+
+    Returns:
+        A matrix X for each system, in the shape of B after broadcasting. For vectors B, X contains
+        a vector (n,) for each matrix in A.
 
     Raises:
         LinAlgError: if a matrix is singular.
@@ -232,7 +238,7 @@ def logdet(self: Tensor) -> Tensor:
 
 @_takes_out
 def det(A: Tensor) -> Tensor:
-    """Return the determinant of each square matrix (..., n, n)."""
+    """Return the determinant of each square matrix in A (..., n, n), in the shape (...)."""
     _not_half("lu_cpu", _matrices("linalg.det", A))
     return matrices.linalg_det(A)
 
@@ -304,13 +310,14 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Any:
     """Return (U, S, Vh), the singular value decomposition of matrices A (..., m, n).
 
-    A is `U diag(S) Vh`. The singular values S are in descending order.
+    A is `U diag(S) Vh`. The singular values S, of shape (..., min(m, n)), are in descending order.
 
     The gradient of U and Vh is infinite if two singular values are equal or one is zero.
 
     Args:
-        full_matrices: Return square matrices U and Vh. If False, U has only as many columns, and Vh
-            only as many rows, as there are singular values.
+        full_matrices: Return square matrices U (..., m, m) and Vh (..., n, n). If False, U is
+            (..., m, k) and Vh is (..., k, n), where k is the smaller of m and n.
+        driver: Only None works: PyTorch has other methods on GPUs only.
     """
     _not_half("linalg_svd_cpu", _matrices("linalg.svd", A, square=False))
     if driver is not None:
@@ -353,7 +360,16 @@ def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = N
 
     Args:
         rcond: The older name of `rtol`.
-        hermitian: Set this if the matrices are symmetric: the computation is then faster.
+        hermitian: Set this if the matrices are symmetric: the computation is then faster. Only the
+            lower triangle is then read, so the symmetry isn't checked.
+        atol: By default 0.
+        rtol: By default `max(m, n)` times the precision of the dtype (1.2e-7 for float32), or 0 if
+            `atol` is given.
+
+    Example:
+        >>> torch.linalg.pinv(torch.tensor([[2.0, 0.0], [0.0, 0.0]]))
+        tensor([[0.5000, 0.0000],
+                [0.0000, 0.0000]])
     """
     sentence = "linalg.pinv({}): expected a tensor with 2 or more dimensions of float, double, cfloat or cdouble types"
     atol, rtol = _tolerances(_no_fewer("pinv", A, sentence), atol, rcond if rtol is None else rtol)
@@ -371,13 +387,17 @@ def pinverse(self: Tensor, rcond: float = 1e-15) -> Tensor:
 
 @_takes_out
 def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
-    """Return the rank of each matrix (..., m, n), as int64.
+    """Return the rank of each matrix in A (..., m, n), as int64.
 
     The rank is the number of singular values above `max(atol, rtol * largest singular value)`.
 
     Args:
-        tol: The older name of `atol`.
-        hermitian: Set this if the matrices are symmetric: the computation is then faster.
+        tol: The older name of `atol`. If it is given, `rtol` is 0.
+        hermitian: Set this if the matrices are symmetric: the computation is then faster. Only the
+            lower triangle is then read, so the symmetry isn't checked.
+        atol: By default 0.
+        rtol: By default `max(m, n)` times the precision of the dtype (1.2e-7 for float32), or 0 if
+            `atol` is given.
     """
     if isinstance(A, Tensor) and (A._array.dtype.kind != "f" or A._array.dtype.itemsize < 4):
         raise RuntimeError(FLOATS_ONLY)
@@ -492,7 +512,7 @@ def vector_norm(
 def matrix_norm(
     A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: dtypes.dtype | None = None
 ) -> Tensor:
-    """Return the norm of each matrix (..., m, n).
+    """Return the norm of each matrix in A (..., m, n).
 
     Args:
         ord: Which norm to use. "fro" is the root of the sum of squares, and "nuc" the sum of the
@@ -536,7 +556,7 @@ def matrix_norm(
 def linalg_norm(
     A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
 ) -> Tensor:
-    """Return the norm of vectors or of matrices.
+    """Return the norm of the vectors or matrices in A.
 
     If `dim` is one dimension, the result contains norms of vectors along it. If `dim` is a pair of
     dimensions, the result contains norms of matrices. Without `dim`, a tensor with one dimension is
@@ -594,18 +614,51 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
 def multi_dot(tensors: Any) -> Tensor:
     """Return the product of several matrices, in the order that needs the fewest multiplications.
 
-    The first tensor and the last one may be vectors.
+    Args:
+        tensors: At least two tensors: matrices, of which the first and the last one may be vectors.
+            Batches of matrices are refused.
+
+    Returns:
+        A matrix (n, m), or (m,) if the first tensor is a vector, or (n,) if the last one is. If
+        both are vectors, the result has no dimensions.
+
+    Raises:
+        RuntimeError: if a tensor has a wrong number of dimensions, or the sizes don't fit.
+
+    Example:
+        >>> A, B, v = torch.ones(2, 3), torch.ones(3, 4), torch.ones(4)
+        >>> torch.linalg.multi_dot([A, B, v])
+        tensor([12., 12.])
     """
-    tensors = list(tensors)
+    _check_chain(tensors)
+    return _in_best_order(list(tensors))
+
+
+def _check_chain(tensors: Any) -> None:
+    """Refuse tensors that `multi_dot` can't multiply, in PyTorch's order."""
+    if not isinstance(tensors, list | tuple):
+        given = kind_of(tensors)
+        raise TypeError(f"linalg_multi_dot(): argument 'tensors' (position 1) must be tuple of Tensors, not {given}")
+    for i, t in enumerate(tensors):
+        if not isinstance(t, Tensor):
+            raise TypeError(errors.LIST_KIND.format(i, kind_of(t)))
     if len(tensors) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
     shapes = [list(t._array.shape) for t in tensors]
-    for i in range(len(tensors) - 1):
-        if shapes[i][-1] != shapes[i + 1][0]:
-            raise RuntimeError(
-                f"multi_dot(): tensors {i} and {i + 1} with shapes {shapes[i]} and {shapes[i + 1]} cannot be multiplied"
-            )
-    return _in_best_order(tensors)
+    for end, place in (("first", 0), ("last", -1)):
+        if len(shapes[place]) not in (1, 2):
+            raise RuntimeError(f"multi_dot(): the {end} tensor must be 1D or 2D but got {len(shapes[place])}D")
+    for i, shape in enumerate(shapes[1:-1], 1):
+        if len(shape) != 2:
+            raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {len(shape)}D")
+    first = tensors[0]._array.dtype
+    for i in range(1, len(tensors)):
+        if (other := tensors[i]._array.dtype) != first:
+            pair = f"tensor 0 is {word(first)} and tensor {i} {word(other)}"
+            raise RuntimeError(f"multi_dot(): all tensors must have be the same dtype but {pair}")
+        if shapes[i - 1][-1] != shapes[i][0]:
+            pair = f"tensors {i - 1} and {i} with shapes {shapes[i - 1]} and {shapes[i]}"
+            raise RuntimeError(f"multi_dot(): {pair} cannot be multiplied")
 
 
 def _in_best_order(tensors: list[Tensor]) -> Tensor:
@@ -641,7 +694,10 @@ def _in_best_order(tensors: list[Tensor]) -> Tensor:
 
 @_takes_out
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
-    """Return the dot product of each pair of vectors along `dim`; other dimensions are broadcast."""
+    """Return the dot product of each pair of vectors along `dim`.
+
+    The shapes of `x` and `y` are broadcast.
+    """
     check_tensor("linalg_vecdot", "x", 0, x)
     check_tensor("linalg_vecdot", "y", 1, y)
     if x._array.ndim == y._array.ndim == 1:
@@ -669,7 +725,9 @@ def _crossed(a: Tensor, b: Tensor, dim: int) -> Tensor:
 def cross(self: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
     """Return the cross product of each pair of vectors of three elements along `dim`.
 
-    If `dim` is omitted, it is the first dimension of size 3.
+    Args:
+        other: The second vectors; the shapes are broadcast.
+        dim: The dimension of the vectors. If omitted, it is the first dimension of size 3.
     """
     if out is not None:
         return into("linalg_cross", out, cross, self, other, dim)
@@ -689,7 +747,13 @@ def cross(self: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | 
 
 @_takes_out
 def linalg_cross(A: Tensor, B: Tensor, *, dim: int = -1) -> Tensor:
-    """Return the cross product of each pair of vectors of three elements along `dim`."""
+    """Return the cross product of each pair of vectors of three elements along `dim`.
+
+    Args:
+        A: The first vectors.
+        B: The second vectors, with as many dimensions as A. The shapes are broadcast.
+        dim: The dimension of the vectors, of size 3.
+    """
     check_tensor("linalg_cross", "input", 0, A)
     check_tensor("linalg_cross", "other", 1, B)
     return _crossed(A, B, dim)
@@ -699,7 +763,13 @@ linalg_cross.__name__ = linalg_cross.__qualname__ = "cross"
 
 
 def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """Return a view of the diagonal of each matrix; the arguments are those of `torch.diagonal`."""
+    """Return a view of the diagonals of the matrices A (..., m, n), as the last dimension.
+
+    Args:
+        offset: The diagonal to return: 0 is the main one, 1 the next above, -1 the next below.
+        dim1: The dimension of the rows.
+        dim2: The dimension of the columns.
+    """
     return diagonal(A, offset, dim1, dim2)
 
 
@@ -772,12 +842,26 @@ _legacy("slogdet", _old_slogdet, "Return (sign, logabsdet) of each determinant; 
 _legacy(
     "svd",
     _old_svd,
-    "Return (U, S, V) with `A = U diag(S) V^T` for matrices (..., m, n); use `linalg.svd`.\n\n"
-    "If `some` is False, U and V are square. If `compute_uv` is False, U and V are zeros.",
+    """Return (U, S, V) with `A = U diag(S) V^T` for matrices A (..., m, n); prefer `linalg.svd`.
+
+    This older function returns V, where `linalg.svd` returns its transpose Vh, as NumPy does. The
+    singular values S, of shape (..., min(m, n)), are in descending order.
+
+    Args:
+        some: Return U (..., m, k) and V (..., n, k), where k is the smaller of m and n. If False, U
+            is (..., m, m) and V is (..., n, n).
+        compute_uv: If False, U (..., m, m) and V (..., n, n) are zeros. To get only the singular
+            values, use `linalg.svdvals`.
+    """,
 )
 _legacy(
     "qr",
     _old_qr,
     "Return (Q, R), the QR decomposition of matrices (..., m, n); use `linalg.qr`.\n\nIf `some` is False, Q is square.",
 )
-_legacy("cholesky", _old_cholesky, "Return the Cholesky factor of matrices (..., n, n); use `linalg.cholesky`.")
+_legacy(
+    "cholesky",
+    _old_cholesky,
+    "Return the Cholesky factor of matrices (..., n, n); use `linalg.cholesky`.\n\n"
+    "If `upper` is True, the factor is the transpose of the lower triangle.",
+)

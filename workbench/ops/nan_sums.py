@@ -29,7 +29,12 @@ _nansum = define(
 def nansum(
     self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Any = None
 ) -> Tensor:
-    """Return the sum of the elements that aren't nan; the arguments are those of `sum`."""
+    """Return the sum of the elements that aren't nan. If all are nan, it is 0.
+
+    Args:
+        dim, keepdim: The same as in `sum`.
+        dtype: Convert the elements to this dtype first. By default, integers and bool become int64.
+    """
     if isinstance(out, Tensor) and out._array.dtype.kind != "f" == self._array.dtype.kind:
         raise NotImplementedError(errors.NO_KERNEL.format("nansum_cpu", out.dtype.word))
     if out is not None:
@@ -43,10 +48,14 @@ def nansum(
 @operation()
 @numpy_names
 def nanmean(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """Return the mean of the elements that aren't nan; the arguments are those of `mean`.
+    """Return the mean of the elements that aren't nan. If all are nan, it is nan.
+
+    Args:
+        dim, keepdim: The same as in `sum`.
+        dtype: Convert the elements to this dtype first.
 
     Raises:
-        RuntimeError: if the elements are integers.
+        RuntimeError: if the elements are integers or bool. Convert them with `float()`.
     """
     if self._array.dtype.kind != "f":
         raise RuntimeError(

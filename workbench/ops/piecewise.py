@@ -227,7 +227,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 @tensors_only()
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    """Return `x * tanh(softplus(x))` for each element x."""
+    """Return `x * tanh(softplus(x))` for each element x, where `softplus(x)` is `log(1 + exp(x))`."""
     return write(input, "mish_", mish_op) if inplace else mish_op(input)
 
 

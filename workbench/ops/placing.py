@@ -161,7 +161,7 @@ def index_fill(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 
 @operation(in_place="along")
 def index_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """Return a copy in which each slice of `source` replaces the slice at its index along `dim`.
+    """Return a copy with each slice of `source` written over the slice at its index along `dim`.
 
     For `dim=0`, `out[index[i]]` is `source[i]`. The slices that were replaced receive a gradient of
     0.
@@ -209,7 +209,7 @@ def index_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
 
 @operation(in_place=True)
 def masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """Return a copy in which elements of `source`, in order, replace those where `mask` is True.
+    """Return a copy with elements of `source` written, in order, where `mask` is True.
 
     The tensor and the mask are broadcast to the shape of the result.
 

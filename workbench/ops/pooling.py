@@ -137,7 +137,16 @@ def max_pool1d(
 ) -> Any:
     """Return the maximum of each window of sequences (n, channels, length), or of one sequence.
 
-    The arguments are those of `max_pool2d`, with one number for each size.
+    The gradient of a window goes only to its maximum, the first one if several are equal.
+
+    Args:
+        kernel_size: The size of a window.
+        stride: The distance from one window to the next; by default `kernel_size`.
+        padding: The number of elements on each side that are never the maximum, at most half the
+            size of a window.
+        dilation: The distance between the elements of a window; 1 means neighbors.
+        ceil_mode: Also use a window that reaches beyond the end of the sequence.
+        return_indices: Also return the index of each maximum in its sequence, as int64.
     """
     if input.dim() not in (2, 3):
         raise RuntimeError(
@@ -217,8 +226,9 @@ define(
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """Divide images into a grid of windows, and return the maximum of each window.
 
-    The result has the shape (n, channels, *output_size). The windows have nearly equal sizes, and
-    cover the whole image.
+    The result has the shape (n, channels, *output_size). The rows and the columns are divided as in
+    `adaptive_max_pool1d`, so windows overlap where a size isn't a multiple of the number of
+    windows.
 
     Args:
         output_size: The number of windows: a pair (rows, columns), or one number for both.
@@ -248,8 +258,10 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """Divide sequences into `output_size` windows, and return the maximum of each window.
 
-    The result has the shape (n, channels, output_size). The windows have nearly equal sizes, and
-    cover the whole sequence. With `return_indices`, the index of each maximum is also returned.
+    The result has the shape (n, channels, output_size). Window i begins at
+    `floor(i * length / output_size)` and ends before `ceil((i + 1) * length / output_size)`. The
+    windows overlap where `output_size` doesn't divide the length. With `return_indices`, the index
+    of each maximum is also returned.
     """
     name, ndim = "adaptive_max_pool1d", input.dim()
     sizes = ints_of(name, "output_size", (output_size,))
@@ -277,7 +289,12 @@ def avg_pool1d(
 ) -> Tensor:
     """Return the mean of each window of sequences (n, channels, length), or of one sequence.
 
-    The arguments are those of `avg_pool2d`, with one number for each size.
+    Args:
+        kernel_size: The size of a window.
+        stride: The distance from one window to the next; by default `kernel_size`.
+        padding: The number of zeros on each side of a sequence, at most half the size of a window.
+        ceil_mode: Also use a window that reaches beyond the end of the sequence.
+        count_include_pad: Count the zeros on the sides when a mean is computed.
     """
     check_ndim("avg_pool1d", input, 1)
     kernel, padding = _each("kernel_size", kernel_size, 1), _each("padding", padding, 1)
@@ -321,9 +338,15 @@ def avg_pool3d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """Return the mean of each window of volumes (n, channels, depth, height, width).
+    """Return the mean of each window of volumes (n, channels, depth, height, width), or of one volume.
 
-    The arguments are those of `avg_pool2d`, with a triple (depth, height, width) for each pair.
+    Args:
+        kernel_size: The size of a window: a number, or a triple (depth, height, width).
+        stride: The distance from one window to the next; by default `kernel_size`.
+        padding: The width of a border of zeros, at most half the size of a window.
+        ceil_mode: Also use windows that reach beyond the far side of the volume.
+        count_include_pad: Count the zeros of the border when a mean is computed.
+        divisor_override: Divide the sum of a window by this number, not by its number of elements.
     """
     kernel, stride, padding = _windows(input, kernel_size, stride, padding, 3)
     if any(n < k for n, k in zip(input.shape[-3:], kernel, strict=True)) and not any(padding):

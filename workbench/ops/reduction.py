@@ -416,7 +416,7 @@ def cumsum(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None, out: An
 def cumprod(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None, out: Any = None) -> Tensor:
     """Return running products along `dim`: each element times all elements before it.
 
-    Gradients are exact even if some elements are zero. The arguments are those of `cumsum`.
+    The result has the shape of the input. Gradients are exact even if some elements are zero.
     """
     if out is not None:
         return into_as("cumprod", out, cumprod, self, dim, dtype=dtype)

@@ -274,8 +274,9 @@ def _adaptive_size(name: str, input: Tensor, given: Any, dims: int) -> Ints:
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     """Divide sequences into `output_size` windows, and return the mean of each window.
 
-    The result has the shape (n, channels, output_size). The windows have nearly equal sizes, and
-    cover the whole sequence.
+    The result has the shape (n, channels, output_size). Window i begins at
+    `floor(i * length / output_size)` and ends before `ceil((i + 1) * length / output_size)`. The
+    windows overlap where `output_size` doesn't divide the length.
     """
     check_ndim("adaptive_avg_pool1d", input, 1)
     sizes = (output_size,) if isinstance(output_size, int) else tuple(output_size)
@@ -288,8 +289,9 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """Divide images into a grid of windows, and return the mean of each window.
 
-    The result has the shape (n, channels, *output_size). The windows have nearly equal sizes, and
-    cover the whole image. An `output_size` of 1 gives the mean of each channel.
+    The result has the shape (n, channels, *output_size). The rows and the columns are divided as in
+    `adaptive_avg_pool1d`, so windows overlap where a size isn't a multiple of the number of
+    windows. An `output_size` of 1 gives the mean of each channel.
     """
     return _adaptive_means(input, output_size, 2, adaptive_2d_op)
 
@@ -298,8 +300,9 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     """Divide volumes into a grid of windows, and return the mean of each window.
 
-    The result has the shape (n, channels, *output_size). The windows have nearly equal sizes, and
-    cover the whole volume.
+    The result has the shape (n, channels, *output_size). Each dimension is divided as in
+    `adaptive_avg_pool1d`, so windows overlap where a size isn't a multiple of the number of
+    windows.
     """
     return _adaptive_means(input, output_size, 3, adaptive_3d_op)
 

@@ -34,7 +34,8 @@ clone = define(
     "CloneBackward0",
     "clone(Tensor self, memory_format=None)",
     lambda a, memory_format=None: copied(a) if memory_format is None else cloned(a, memory_format),
-    meaning="Return a copy of the tensor: the same shape and elements, its own memory.",
+    meaning="Return a copy of the tensor: the same shape and elements, its own memory.\n\n"
+    "`memory_format` is the order of the elements in memory, such as `channels_last`.",
     batch="pointwise",
     self="grad",
     samples="r(3), None",
@@ -201,7 +202,7 @@ def view(self: Tensor, *given: Any, size: Any = None) -> Tensor:
 
 @method()
 def view_as(self: Tensor, other: Tensor) -> Tensor:
-    """Return a view in the shape of another tensor."""
+    """Return a view in the shape of the tensor `other`."""
     checks.check_tensor("view_as", "other", 1, other)
     return view(self, *other._array.shape) if other._array.ndim else view(self, ())
 
@@ -259,7 +260,7 @@ def check_t(self: Tensor, name: str) -> None:
 def permute(self: Tensor, *given: Any, dims: Any = None) -> Tensor:
     """Return a view of the tensor with its dimensions in another order.
 
-    Pass ints or one tuple: with `permute(2, 0, 1)`, dimension 2 becomes the first.
+    Pass ints or one tuple, called `dims`: with `permute(2, 0, 1)`, dimension 2 becomes the first.
 
     Example:
         >>> torch.zeros(2, 3, 4).permute(2, 0, 1).shape
@@ -318,9 +319,10 @@ for _name, _getter in (("T", _reversed), ("mT", _transposed)):
 def expand(self: Tensor, *given: Any, size: Any = None) -> Tensor:
     """Return a view in which dimensions of size 1 are repeated to the given sizes.
 
-    Sizes are given as ints or as one tuple. -1 keeps a size, and additional sizes in front add
-    dimensions. No memory is copied. The gradient of an element is the sum of the gradients of its
-    repetitions.
+    Sizes are given as ints or as one tuple, called `size`. -1 keeps a size, and additional sizes in
+    front add dimensions, for which -1 is refused. No memory is copied, so writing into the result
+    raises a RuntimeError where elements repeat: call `clone()` first. The gradient of an element is
+    the sum of the gradients of its repetitions.
 
     Example:
         >>> column = torch.tensor([[1.0], [2.0]], requires_grad=True)
@@ -578,7 +580,7 @@ _triu = define(
 
 @operation()
 def flip(self: Tensor, *given: Any, dims: Any = None) -> Tensor:
-    """Return the elements in reverse order along each dimension in `dims`."""
+    """Return a copy with the elements in reverse order along each dimension in `dims`."""
     dims = ints_of("flip", "dims", given, dims)
     return _flip(self, dims_of(dims, self._array.ndim) if dims else ())
 
@@ -649,6 +651,14 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """Return a view with the dimensions `source` moved to the positions `destination`.
 
     The other dimensions keep their order.
+
+    Args:
+        source: A dimension, or a tuple of dimensions.
+        destination: The position of each of them in the result: an int, or a tuple of as many.
+
+    Example:
+        >>> torch.zeros(2, 3, 4).movedim(0, -1).shape
+        torch.Size([3, 4, 2])
     """
     ndim = input._array.ndim
     if not ndim:

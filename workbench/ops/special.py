@@ -224,7 +224,7 @@ def nan_to_num(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Return the tensor with nan, inf and -inf replaced by numbers.
+    """Return a copy with nan, inf and -inf replaced by numbers.
 
     The gradient of an element that was replaced is 0.
 

@@ -1,9 +1,10 @@
-"""What `help` shows of a declared operation: its signature, its meaning and its gradients."""
+"""What `help` shows of an operation: its signature, its meaning, its gradients, and arguments that many have."""
 
 from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Callable
 from typing import Any
 
 BROADCAST = "The operands are broadcast to one shape"
@@ -14,6 +15,29 @@ CONVERTED = {
     ("float", 2): f"{BROADCAST} and converted to one floating-point dtype.",
     ("float", 1): "Integers are converted to the default floating-point dtype.",
 }
+# What an argument means wherever it occurs, unless the docstring itself says it.
+SHARED = {
+    "dtype": "The elements are converted to this dtype before the computation.",
+    "generator": "The random number generator to draw from. By default, it is the global one.",
+    "inplace": "Write the result into the input itself, and return the input.",
+    "keepdim": "Keep each reduced dimension, with size 1.",
+    "memory_format": "The order of the elements in memory, such as `channels_last`.",
+    "non_blocking": "Accepted for compatibility; it has no effect.",
+    "requires_grad": "Whether `backward()` computes a gradient for the result.",
+}
+MADE = {"dtype": "The dtype of the result."}  # by a function that makes a tensor
+_OWN = ("Returns:", "Raises:", "Example:", "In the backward pass,")  # sections below the arguments
+# A base returns a copy, its twin changes the tensor itself.
+_VERBS = {"written": "Write", "added": "Add", "replaced": "Replace"}
+_COPY = re.compile(rf"Return a copy with (.+?),? ({'|'.join(_VERBS)})\b", re.DOTALL)
+_NOT_OF_TWIN = ("Returns:", "Example:", "In the backward pass,", "The result never", CONVERTED["float", 1])
+_OPERANDS = {
+    CONVERTED["pointwise", 2]: "`other` is broadcast to the tensor's shape. It may be a number.",
+    CONVERTED["tensors", 2]: "The other operand is broadcast to the tensor's shape.",
+    CONVERTED["float", 2]: "The other operand is broadcast to the tensor's shape.",
+}
+_WRITTEN = "The result is written into the tensor itself, which is returned."
+_LEAF = "RuntimeError: if the tensor is a leaf that requires grad."
 
 
 def described(op: Any, meaning: str) -> str:
@@ -51,3 +75,42 @@ def signature_of(op: Any, out: bool = False) -> inspect.Signature:
     if out:
         given.append(inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="Tensor | None"))
     return inspect.Signature(given, return_annotation="Tensor")
+
+
+def explain_shared(function: Callable[..., Any], also: dict[str, str] | None = None) -> None:
+    """Add those arguments of a function that many functions have to its docstring, where it doesn't name them."""
+    code = inspect.unwrap(function).__code__
+    given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    said = function.__doc__ or ""
+    meanings = {**SHARED, **(also or {})}
+    added = [name for name in given if name in meanings and not re.search(rf"`{name}\b|\b{name}:", said)]
+    if said and added:
+        function.__doc__ = _with_lines(inspect.cleandoc(said), "Args:", [f"{name}: {meanings[name]}" for name in added])
+
+
+def _with_lines(doc: str, section: str, lines: list[str]) -> str:
+    """Return the docstring with the lines at the end of a section, which is added where there is none."""
+    parts = doc.split("\n\n")
+    text = "".join([f"\n    {line}" for line in lines])
+    for place, part in enumerate(parts):
+        if part.startswith(section):
+            parts[place] = part + text
+            break
+    else:
+        below = _OWN if section == "Args:" else _OWN[2:]
+        ends = [place for place, part in enumerate(parts) if part.startswith(below)]
+        parts.insert(min(ends, default=len(parts)), section + text)
+    return "\n\n".join(parts)
+
+
+def described_in_place(doc: str, tensor: str = "self") -> str:
+    """Return what `help` shows of a method that writes into its tensor what the function with this docstring gives."""
+    parts, dropped = [], False
+    for part in inspect.cleandoc(doc).split("\n\n"):
+        dropped = part.startswith(_NOT_OF_TWIN) if not part.startswith(" ") else dropped
+        if not dropped:
+            parts.append(_OPERANDS.get(part, part))
+    meaning = _COPY.sub(lambda found: f"{_VERBS[found[2]]} {found[1]}", parts[0])
+    parts[:1] = [re.sub(r"^Return ", "Compute ", meaning), _WRITTEN]
+    said = _with_lines("\n\n".join(parts), "Raises:", [_LEAF])
+    return re.sub(r"`[^`]*`", lambda code: re.sub(r"\binput\b", tensor, code[0]), said)

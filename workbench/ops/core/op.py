@@ -33,7 +33,7 @@ from ...autograd.tensor import Tensor
 from . import codegen
 from .checks import not_a_tensor
 from .codegen import op_function
-from .described import described, signature_of
+from .described import described, explain_shared, signature_of
 from .dispatch import dispatch, dispatch_operator, perform, run_odd
 from .overrides import overridden
 from .registry import (
@@ -242,6 +242,7 @@ def operation(
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
         name = function.__name__
+        explain_shared(function)
         if method:
             setattr(Tensor, name, function)
             function = _checking(function) if checked else function
@@ -260,6 +261,7 @@ def method(name: str = "") -> Callable[..., Any]:
     """Make a function a method of tensors, under its own or another name, but not a public function (a decorator)."""
 
     def attach(function: Callable[..., Any]) -> Callable[..., Any]:
+        explain_shared(function)
         setattr(Tensor, name or function.__name__, function)
         return _checking(function)
 

@@ -17,6 +17,7 @@ from ...autograd.state import local, quietly
 from ...autograd.tensor import Tensor, bump
 from ...errors import kind_of, warn
 from .checks import check_device, check_overlap, word
+from .described import MADE, explain_shared
 
 
 def in_rows(forward: Callable[..., Any]) -> Callable[..., Any]:
@@ -202,6 +203,7 @@ def placed(make: Callable[..., Any] | None = None, *, out: bool = False) -> Call
     """Let a function that makes tensors take `device`, and with `out=True` also `out` (a decorator)."""
     if make is None:
         return functools.partial(placed, out=out)
+    explain_shared(make, MADE)
 
     @functools.wraps(make)
     def made(*args: Any, device: Any = None, **options: Any) -> Any:
