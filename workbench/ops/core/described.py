@@ -37,7 +37,7 @@ _OPERANDS = {
     CONVERTED["float", 2]: "The other operand is broadcast to the tensor's shape.",
 }
 _WRITTEN = "The result is written into the tensor itself, which is returned."
-_LEAF = "RuntimeError: if the tensor is a leaf that requires grad."
+_LEAF = "RuntimeError: if the tensor is a leaf that requires grad, except under `no_grad()`."
 
 
 def described(op: Any, meaning: str) -> str:
@@ -77,8 +77,8 @@ def signature_of(op: Any, out: bool = False) -> inspect.Signature:
     return inspect.Signature(given, return_annotation="Tensor")
 
 
-def explain_shared(function: Callable[..., Any], also: dict[str, str] | None = None) -> None:
-    """Add those arguments of a function that many functions have to its docstring, where it doesn't name them."""
+def explain_shared(function: Callable[..., Any], also: dict[str, str] | None = None) -> Callable[..., Any]:
+    """Return the function. Arguments that many have are added to its docstring where it doesn't name them."""
     code = inspect.unwrap(function).__code__
     given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     said = function.__doc__ or ""
@@ -86,6 +86,7 @@ def explain_shared(function: Callable[..., Any], also: dict[str, str] | None = N
     added = [name for name in given if name in meanings and not re.search(rf"`{name}\b|\b{name}:", said)]
     if said and added:
         function.__doc__ = _with_lines(inspect.cleandoc(said), "Args:", [f"{name}: {meanings[name]}" for name in added])
+    return function
 
 
 def _with_lines(doc: str, section: str, lines: list[str]) -> str:
@@ -113,4 +114,4 @@ def described_in_place(doc: str, tensor: str = "self") -> str:
     meaning = _COPY.sub(lambda found: f"{_VERBS[found[2]]} {found[1]}", parts[0])
     parts[:1] = [re.sub(r"^Return ", "Compute ", meaning), _WRITTEN]
     said = _with_lines("\n\n".join(parts), "Raises:", [_LEAF])
-    return re.sub(r"`[^`]*`", lambda code: re.sub(r"\binput\b", tensor, code[0]), said)
+    return re.sub(r"`[^`]*`", lambda code: re.sub(r"\b(input|out)\b", tensor, code[0]), said)

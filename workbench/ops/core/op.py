@@ -241,8 +241,7 @@ def operation(
     """
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
-        name = function.__name__
-        explain_shared(function)
+        name = explain_shared(function).__name__
         if method:
             setattr(Tensor, name, function)
             function = _checking(function) if checked else function
@@ -261,8 +260,7 @@ def method(name: str = "") -> Callable[..., Any]:
     """Make a function a method of tensors, under its own or another name, but not a public function (a decorator)."""
 
     def attach(function: Callable[..., Any]) -> Callable[..., Any]:
-        explain_shared(function)
-        setattr(Tensor, name or function.__name__, function)
+        setattr(Tensor, name or function.__name__, explain_shared(function))
         return _checking(function)
 
     return attach
