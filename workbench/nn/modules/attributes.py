@@ -25,7 +25,7 @@ class Held:
         self.__dict__.update(training=True, _non_persistent_buffers_set=set(), **{kind: {} for kind in _HELD})
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Add a parameter, which becomes the attribute `name`; with None, the attribute is None."""
+        """Add the parameter `param` as the attribute `name`; if `param` is None, so is the attribute."""
         if "_parameters" not in self.__dict__:
             raise AttributeError("cannot assign parameter before Module.__init__() call")
         self._check_name("parameter", name, self._parameters)
@@ -44,7 +44,13 @@ class Held:
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Add a tensor that isn't trained; `state_dict()` contains the tensor unless `persistent` is False."""
+        """Add a tensor that isn't trained as the attribute `name`.
+
+        Args:
+            name: The name of the attribute.
+            tensor: The tensor, or None.
+            persistent: If True, `state_dict()` contains the tensor.
+        """
         if "_buffers" not in self.__dict__:
             raise AttributeError("cannot assign buffer before Module.__init__() call")
         self._check_name("buffer", name, self._buffers)
@@ -71,7 +77,7 @@ class Held:
         changed()
 
     def register_module(self, name: str, module: Any) -> None:
-        """Do the same as add_module."""
+        """Add the module `module` as the attribute `name`: another name of `add_module`."""
         self.add_module(name, module)
 
     def _check_name(self, kind: str, name: Any, held: dict[str, Any]) -> None:

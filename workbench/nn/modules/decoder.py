@@ -109,7 +109,21 @@ class TransformerDecoder(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """Return the sequence after all layers; the arguments are those of TransformerDecoderLayer's forward."""
+        """Return the sequence after all layers; its shape stays the same.
+
+        Args:
+            tgt: The sequence to decode.
+            memory: The encoder's output; it may have another length.
+            tgt_mask: A mask of shape (tgt length, tgt length): entry [i, j] is True, or -inf, if element i must not
+                attend to element j.
+            memory_mask: A mask of shape (tgt length, memory length): entry [i, j] is True, or -inf, if element i of
+                `tgt` must not attend to element j of `memory`.
+            tgt_key_padding_mask: A mask of shape (batch, tgt length): True for elements of `tgt` that are only padding.
+            memory_key_padding_mask: A mask of shape (batch, memory length): True for elements of `memory` that are only
+                padding.
+            tgt_is_causal: A hint that `tgt_mask` hides all later elements from each element.
+            memory_is_causal: A hint that `memory_mask` hides all later elements of `memory` from each element.
+        """
         masks = {
             "tgt_mask": tgt_mask,
             "memory_mask": memory_mask,
@@ -201,8 +215,21 @@ class Transformer(Module):
     ) -> Tensor:
         """Return the decoder's output for `tgt`, in its shape, attending to the encoder's output for `src`.
 
-        The masks are those of TransformerDecoderLayer's forward: those that begin with `src_` are the encoder's, and
-        `memory_` is its output.
+        Args:
+            src: The sequence to encode.
+            tgt: The sequence to decode; it may have another length.
+            src_mask: A mask of shape (src length, src length): entry [i, j] is True, or -inf, if element i must not
+                attend to element j.
+            tgt_mask: A mask of shape (tgt length, tgt length): entry [i, j] is True, or -inf, if element i must not
+                attend to element j.
+            memory_mask: A mask of shape (tgt length, src length): entry [i, j] is True, or -inf, if element i of
+                `tgt` must not attend to element j of the encoder's output.
+            src_key_padding_mask: A mask of shape (batch, src length): True for elements of `src` that are only padding.
+            tgt_key_padding_mask: The same for `tgt`, of shape (batch, tgt length).
+            memory_key_padding_mask: The same for the encoder's output, of shape (batch, src length).
+            src_is_causal: A hint that `src_mask` hides all later elements from each element.
+            tgt_is_causal: A hint that `tgt_mask` hides all later elements from each element.
+            memory_is_causal: A hint that `memory_mask` hides all later elements of the encoder's output.
         """
         batch = 0 if self.batch_first else 1
         if src.dim() == 3 and src.size(batch) != tgt.size(batch):

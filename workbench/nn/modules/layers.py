@@ -267,7 +267,13 @@ class Embedding(Module):
 
     @classmethod
     def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None) -> Embedding:
-        """Return an embedding with the given weight, which isn't trained unless `freeze` is False."""
+        """Return an embedding whose weight is given.
+
+        Args:
+            embeddings: The weight, of shape (num_embeddings, embedding_dim).
+            freeze: If True, the weight isn't trained.
+            padding_idx: The index of a row that gets no gradient.
+        """
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, columns = embeddings.shape
@@ -590,7 +596,10 @@ class MSELoss(_Loss):
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Return the mean, the sum, or each squared difference, as `reduction` chooses."""
+        """Compare `input` with `target`.
+
+        Return the mean, the sum, or each squared difference, as `reduction` chooses.
+        """
         return F.mse_loss(input, target, reduction=self.reduction)
 
 
@@ -621,7 +630,10 @@ class NLLLoss(_WeightedLoss):
         self.ignore_index = ignore_index
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Return the mean over the samples, the sum, or each loss, as `reduction` chooses."""
+        """Compare `input` with `target`.
+
+        Return the mean over the samples, the sum, or each loss, as `reduction` chooses.
+        """
         return F.nll_loss(input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
 
 
@@ -660,7 +672,10 @@ class CrossEntropyLoss(_WeightedLoss):
         self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Return the mean over the samples, the sum, or each loss, as `reduction` chooses."""
+        """Compare `input` with `target`.
+
+        Return the mean over the samples, the sum, or each loss, as `reduction` chooses.
+        """
         how = None, self.ignore_index, None, self.reduction, self.label_smoothing
         return F.cross_entropy(input, target, self.weight, *how)
 
@@ -675,7 +690,7 @@ class L1Loss(_Loss):
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Return the mean, the sum, or each loss, as `reduction` chooses."""
+        """Compare `input` with `target`; return the mean, the sum, or each loss, as `reduction` chooses."""
         return F.l1_loss(input, target, reduction=self.reduction)
 
 
@@ -704,7 +719,7 @@ class KLDivLoss(_Loss):
         self.log_target = log_target
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Return the divergence."""
+        """Return the divergence of `input`, which holds logarithms, from `target`, as `reduction` chooses."""
         return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
 
 
@@ -732,7 +747,7 @@ class SmoothL1Loss(_Loss):
         self.beta = beta
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Return the mean, the sum, or each loss, as `reduction` chooses."""
+        """Compare `input` with `target`; return the mean, the sum, or each loss, as `reduction` chooses."""
         return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
 
 
@@ -753,7 +768,7 @@ class HuberLoss(_Loss):
         self.delta = delta
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Return the mean, the sum, or each loss, as `reduction` chooses."""
+        """Compare `input` with `target`; return the mean, the sum, or each loss, as `reduction` chooses."""
         return F.huber_loss(input, target, self.reduction, self.delta)
 
 
@@ -772,7 +787,10 @@ class BCELoss(_WeightedLoss):
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Return the mean over the elements, the sum, or each loss, as `reduction` chooses."""
+        """Compare `input` with `target`.
+
+        Return the mean over the elements, the sum, or each loss, as `reduction` chooses.
+        """
         return F.binary_cross_entropy(input, target, self.weight, reduction=self.reduction)
 
 
@@ -803,7 +821,10 @@ class BCEWithLogitsLoss(_WeightedLoss):
         self.register_buffer("pos_weight", pos_weight)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Return the mean over the elements, the sum, or each loss, as `reduction` chooses."""
+        """Compare `input` with `target`.
+
+        Return the mean over the elements, the sum, or each loss, as `reduction` chooses.
+        """
         return F.binary_cross_entropy_with_logits(
             input, target, self.weight, reduction=self.reduction, pos_weight=self.pos_weight
         )

@@ -32,7 +32,10 @@ class MarginRankingLoss(_MarginLoss):
     """
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        """Return the mean over the pairs, the sum, or each loss, as `reduction` chooses."""
+        """Compare `input1` with `input2` as `target` says.
+
+        Return the mean over the pairs, the sum, or each loss, as `reduction` chooses.
+        """
         return F.margin_ranking_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
 
 
@@ -50,7 +53,10 @@ class CosineEmbeddingLoss(_MarginLoss):
     """
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        """Return the mean over the pairs of vectors, the sum, or each loss, as `reduction` chooses."""
+        """Compare `input1` with `input2` as `target` says.
+
+        Return the mean over the pairs of vectors, the sum, or each loss, as `reduction` chooses.
+        """
         return F.cosine_embedding_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
 
 
@@ -73,7 +79,10 @@ class HingeEmbeddingLoss(_MarginLoss):
         super().__init__(margin, size_average, reduce, reduction)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Return the mean over the elements, the sum, or each loss, as `reduction` chooses."""
+        """Compare `input` with `target`.
+
+        Return the mean over the elements, the sum, or each loss, as `reduction` chooses.
+        """
         return F.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
 
 
@@ -110,7 +119,10 @@ class TripletMarginLoss(_Loss):
         self.margin, self.p, self.eps, self.swap = margin, p, eps, swap
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        """Return the mean over the triplets, the sum, or each loss, as `reduction` chooses."""
+        """Compare `anchor` with `positive` and `negative`.
+
+        Return the mean over the triplets, the sum, or each loss, as `reduction` chooses.
+        """
         how = self.margin, self.p, self.eps, self.swap
         return F.triplet_margin_loss(anchor, positive, negative, *how, reduction=self.reduction)
 
@@ -145,7 +157,10 @@ class PoissonNLLLoss(_Loss):
         self.log_input, self.full, self.eps = log_input, full, eps
 
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
-        """Return the mean over the elements, the sum, or each loss, as `reduction` chooses."""
+        """Compare `log_input` with `target`.
+
+        Return the mean over the elements, the sum, or each loss, as `reduction` chooses.
+        """
         how = {"log_input": self.log_input, "full": self.full, "eps": self.eps, "reduction": self.reduction}
         return F.poisson_nll_loss(log_input, target, **how)  # type: ignore[arg-type]
 
@@ -169,7 +184,11 @@ class GaussianNLLLoss(_Loss):
         self.full, self.eps = full, eps
 
     def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
-        """Return the mean over the elements, the sum, or each loss; `var` may have a number per row, or in all."""
+        """Compare `input` with `target`.
+
+        Return the mean over the elements, the sum, or each loss, as `reduction` chooses. `var` holds a variance for
+        each element, or for each row; it may also be one number.
+        """
         return F.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
 
 
@@ -183,7 +202,10 @@ class SoftMarginLoss(_Loss):
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Return the mean over the elements, the sum, or each loss, as `reduction` chooses."""
+        """Compare `input` with `target`.
+
+        Return the mean over the elements, the sum, or each loss, as `reduction` chooses.
+        """
         return F.soft_margin_loss(input, target, reduction=self.reduction)
 
 
@@ -200,5 +222,8 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Return the mean over the samples, the sum, or each sample's loss, as `reduction` chooses."""
+        """Compare `input` with `target`.
+
+        Return the mean over the samples, the sum, or each sample's loss, as `reduction` chooses.
+        """
         return F.multilabel_soft_margin_loss(input, target, weight=self.weight, reduction=self.reduction)

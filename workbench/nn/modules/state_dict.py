@@ -35,7 +35,12 @@ class Stateful(Parts):
     def state_dict(self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
         """Return a dict of all parameters and persistent buffers by name.
 
-        The tensors share memory with the module. They are detached from the graph, unless `keep_vars` is True.
+        The tensors share memory with the module.
+
+        Args:
+            destination: The dict to fill. None means a new one.
+            prefix: A text with which all names begin, such as "encoder.".
+            keep_vars: If True, the dict contains the parameters themselves, instead of tensors without history.
         """
         if destination is None:
             destination = OrderedDict()

@@ -370,7 +370,15 @@ class TransformerEncoder(Module):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool | None = None,
     ) -> Tensor:
-        """Return the sequence after all layers; the arguments are those of TransformerEncoderLayer's forward."""
+        """Return the sequence after all layers; its shape stays the same.
+
+        Args:
+            src: The sequence.
+            mask: A mask of shape (length, length): entry [i, j] is True, or -inf, if element i must not attend to
+                element j.
+            src_key_padding_mask: A mask of shape (batch, length): True for elements that are only padding.
+            is_causal: A hint that `mask` hides all later elements from each element.
+        """
         names = "src_key_padding_mask", "mask"
         padding, mask = both_numbers(names, src_key_padding_mask, mask, src.dtype)
         for layer in self.layers:

@@ -26,7 +26,7 @@ class Parts(Held):
                 yield name, module
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Any]:
-        """Return this module and all modules in it."""
+        """Return this module and all modules in it, each only once unless `remove_duplicate` is False."""
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
@@ -35,7 +35,10 @@ class Parts(Held):
     ) -> Iterator[tuple[str, Any]]:
         """Return this module and all modules in it, with paths such as "layers.0".
 
-        With `remove_duplicate`, a module that occurs several times is returned only once.
+        Args:
+            memo: A set of modules to leave out. The modules that are returned are added to it.
+            prefix: The path of this module, with which all paths begin.
+            remove_duplicate: If True, a module that occurs several times is returned only once.
         """
         memo = set() if memo is None else memo
         if self in memo:
@@ -57,7 +60,10 @@ class Parts(Held):
     ) -> Iterator[tuple[str, Parameter]]:
         """Return each parameter with its path, such as "layers.0.weight".
 
-        A shared parameter is returned under its first path only, unless `remove_duplicate` is False.
+        Args:
+            prefix: The path of this module, with which all paths begin.
+            recurse: If False, return only the parameters of this module, without those of the modules in it.
+            remove_duplicate: If True, a shared parameter is returned under its first path only.
         """
         yield from self._named_tensors("_parameters", prefix, recurse, remove_duplicate)
 
@@ -71,7 +77,10 @@ class Parts(Held):
     ) -> Iterator[tuple[str, Tensor]]:
         """Return each buffer with its path.
 
-        A shared buffer is returned under its first path only, unless `remove_duplicate` is False.
+        Args:
+            prefix: The path of this module, with which all paths begin.
+            recurse: If False, return only the buffers of this module, without those of the modules in it.
+            remove_duplicate: If True, a shared buffer is returned under its first path only.
         """
         yield from self._named_tensors("_buffers", prefix, recurse, remove_duplicate)
 
