@@ -281,14 +281,14 @@ class GradScaler:
         return outputs
 
     def unscale_(self, optimizer: Any) -> None:
-        """Leave the gradients as they are."""
+        """Leave the gradients of the parameters of `optimizer` as they are."""
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         """Return the result of `optimizer.step(*args, **kwargs)`."""
         return optimizer.step(*args, **kwargs)
 
     def update(self, new_scale: Any = None) -> None:
-        """Leave the scale as it is."""
+        """Leave the scale as it is, even if `new_scale` is given."""
 
     def get_scale(self) -> float:
         """Return 1.0: nothing is scaled."""
@@ -303,7 +303,7 @@ class GradScaler:
         return {}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Ignore a state."""
+        """Ignore `state_dict`: there is no state."""
 
 
 def _kind(function: str, device_type: Any) -> str:

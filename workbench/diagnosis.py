@@ -68,7 +68,10 @@ class Why:
         return picture_of(self._trace, why_story(self._trace, self._answer))
 
     def save(self, path: str | PathLike[str], step: int | None = None, theme: str | Theme | None = None) -> None:
-        """Write the picture to a file, in the format of its suffix, as `Picture.save` does."""
+        """Write the picture to the file `path`, in the format of its suffix.
+
+        `step` and `theme` are as for `Picture.save`: the step to draw, and the colors.
+        """
         self.show().save(path, step, theme)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:

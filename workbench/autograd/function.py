@@ -72,7 +72,7 @@ class FunctionCtx:
         )
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Choose what backward gets for an output without a gradient: zeros (True, the default) or None."""
+        """Let backward get zeros (`value` True, the default) or None for an output without a gradient."""
         self.materialize_grads = value
 
 

@@ -67,7 +67,7 @@ class Generator(np.random.Generator):
         return wrap(np.frombuffer(b"".join(n.to_bytes(16, "little") for n in numbers), np.uint8).copy())
 
     def set_state(self, new_state: Tensor) -> Generator:
-        """Restore a state from get_state, and return the generator.
+        """Restore the state `new_state`, which `get_state` returned, and return the generator.
 
         Raises:
             TypeError: if the state isn't a tensor of bytes.

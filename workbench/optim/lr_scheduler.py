@@ -470,7 +470,12 @@ class ReduceLROnPlateau(LRScheduler):
         self.best, self.cooldown_counter, self.num_bad_epochs = self.mode_worse, 0, 0
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Compare the metric with its best value so far; lower the rates if there was no improvement for too long."""
+        """Compare a metric with its best value so far; lower the rates if there was no improvement for too long.
+
+        Args:
+            metrics: The metric: a number, or a tensor with one element.
+            epoch: The number of the epoch. Deprecated: leave it out.
+        """
         current = float(metrics)
         if epoch is not None:
             warn(EPOCH)

@@ -128,7 +128,12 @@ class Optimizer:
             cls.step = _hooked(cls.step)  # type: ignore[method-assign]
 
     def add_param_group(self, param_group: Group) -> None:
-        """Add a group of parameters. The optimizer's defaults fill in options that the group doesn't set."""
+        """Add a group of parameters.
+
+        Args:
+            param_group: A dict with the parameters in "params", and the group's own options. The optimizer's defaults
+                fill in the other options.
+        """
         if not isinstance(param_group, dict):
             raise TypeError(GROUP_KIND.format(type(param_group)))
         given = param_group["params"]
@@ -166,7 +171,12 @@ class Optimizer:
         return chain.from_iterable(group["params"] for group in self.param_groups)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change the parameters, using their gradients; a subclass overrides it."""
+        """Change the parameters, using their gradients; a subclass overrides it.
+
+        Args:
+            closure: A function that computes the loss and its gradients, and returns the loss. If given, it is called
+                first, and `step` returns its result.
+        """
         raise NotImplementedError
 
     def zero_grad(self, set_to_none: bool = True) -> None:
@@ -487,7 +497,7 @@ class AdamW(Adam):
         )
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Continue from the state of an AdamW or Adam optimizer; weight decay stays decoupled."""
+        """Continue from `state_dict`, the state of an AdamW or Adam optimizer; weight decay stays decoupled."""
         super().load_state_dict(state_dict)
         for group in self.param_groups:
             group["decoupled_weight_decay"] = True

@@ -76,7 +76,10 @@ class Picture:
         return to_html(self.storyboard, theme)
 
     def to_svg(self, k: int | None = None, theme: str | Theme = "light") -> str:
-        """Return the picture after step `k` as an SVG document; for None, the most informative step is chosen."""
+        """Return the picture after step `k` as an SVG document, in the colors of `theme`.
+
+        If `k` is None, the most informative step is chosen.
+        """
         return to_svg(self.storyboard, k, theme)
 
     def __repr__(self) -> str:

@@ -144,7 +144,7 @@ class Timeline:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return the trace that a dict from `to_dict` describes.
+        """Return the trace that `data` describes, a dict from `to_dict`.
 
         Raises:
             ValueError: if the dict isn't a valid trace; the message says what is wrong.
@@ -165,7 +165,7 @@ class Timeline:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
-        """Read a trace from a file.
+        """Read a trace from the file `path`.
 
         Raises:
             ValueError: if the file isn't a valid trace; the message says what is wrong.

@@ -77,7 +77,7 @@ class ModuleDict(Module):
         changed()
 
     def pop(self, key: str) -> Any:
-        """Remove a module and return it."""
+        """Remove the module of the name `key`, and return it."""
         found = self[key]
         del self[key]
         return found
@@ -135,13 +135,13 @@ class ParameterList(Module):
         return iter(self[i] for i in range(len(self)))
 
     def append(self, value: Any) -> ParameterList:
-        """Add a parameter at the end."""
+        """Add the parameter `value` at the end; a tensor becomes a parameter. Return the list."""
         self._size += 1
         self[self._size - 1] = value
         return self
 
     def extend(self, values: Iterable[Any]) -> ParameterList:
-        """Add several parameters at the end."""
+        """Add the parameters `values` at the end; tensors become parameters. Return the list."""
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise TypeError(LIST_KIND.format(type(values).__name__))
         for value in values:
@@ -199,11 +199,11 @@ class ParameterDict(Module):
         return key in self._keys
 
     def get(self, key: str, default: Any = None) -> Any:
-        """Return the parameter of a name, or `default` if there is none."""
+        """Return the parameter of the name `key`, or `default` if there is none."""
         return self[key] if key in self else default
 
     def pop(self, key: str) -> Any:
-        """Remove a parameter and return it."""
+        """Remove the parameter of the name `key`, and return it."""
         found = self[key]
         del self[key]
         return found

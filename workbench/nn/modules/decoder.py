@@ -250,5 +250,8 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Dtype | None = None) -> Tensor:
-        """Return a mask (sz, sz) that hides later elements from each element: -inf above the diagonal, 0 elsewhere."""
+        """Return a mask (sz, sz) that hides later elements from each element: -inf above the diagonal, 0 elsewhere.
+
+        `dtype` is the mask's dtype, by default the default dtype. `device` has no effect.
+        """
         return full((sz, sz), float("-inf"), dtype=dtype).triu(1)

@@ -342,13 +342,13 @@ class _Row(Module):
         changed()
 
     def extend(self, modules: Iterable[Any]) -> Self:
-        """Add several modules at the end."""
+        """Add the modules in `modules` at the end."""
         for module in tuple(modules):
             self.append(module)
         return self
 
     def pop(self, key: int | slice) -> Any:
-        """Remove a module, or several, and return what was removed."""
+        """Remove the module at the position `key`, or several for a slice, and return what was removed."""
         found = self[key]
         del self[key]
         return found
@@ -416,7 +416,7 @@ class ModuleList(_Row):
         self._insert(index, module)
 
     def extend(self, modules: Iterable[Any]) -> Self:
-        """Add several modules at the end."""
+        """Add the modules in `modules` at the end."""
         if not isinstance(modules, Iterable):
             raise TypeError(f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}")
         return super().extend(modules)

@@ -243,7 +243,10 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
-        """Return the module with each BatchNorm replaced by a SyncBatchNorm of the same parameters and statistics."""
+        """Return `module` with each BatchNorm replaced by a SyncBatchNorm of the same parameters and statistics.
+
+        `process_group` has no effect here.
+        """
         made = module
         if isinstance(module, _BatchNorm):
             how = module.eps, module.momentum, module.affine, module.track_running_stats, process_group

@@ -22,7 +22,7 @@ class CosineSimilarity(Module):
         self.dim, self.eps = dim, eps
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        """Return the cosines, without the dimension `dim`."""
+        """Return the cosines of the angles between `x1` and `x2`, without the dimension `dim`."""
         return F.cosine_similarity(x1, x2, self.dim, self.eps)
 
 
@@ -40,7 +40,7 @@ class PairwiseDistance(Module):
         self.norm, self.eps, self.keepdim = p, eps, keepdim
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        """Return the distances. The last dimension is removed, unless `keepdim` is True."""
+        """Return the distances between `x1` and `x2`. The last dimension is removed, unless `keepdim` is True."""
         return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
 
 
