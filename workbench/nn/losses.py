@@ -72,7 +72,7 @@ def margin_ranking_loss(
     The loss of a pair is `max(0, -target * (input1 - input2) + margin)`.
 
     Args:
-        input1: The first number of each pair.
+        input1: The first number of each pair. The shapes of the three tensors are broadcast.
         input2: The second number of each pair.
         target: 1 if the first number should be larger, -1 if the second should.
         margin: By how much it should be larger for the loss to be 0.
@@ -194,7 +194,7 @@ def hinge_embedding_loss(
     Args:
         input: The distance of each pair.
         target: 1 for pairs that should be close, -1 for pairs that should be at least `margin`
-            apart.
+            apart. Its shape broadcasts with that of `input`.
         margin: The distance beyond which the loss is 0 for a target of -1.
         size_average, reduce: Deprecated; use `reduction`.
         reduction: "mean" averages the losses, "sum" adds them, and "none" returns one loss per
@@ -223,7 +223,7 @@ def poisson_nll_loss(
     Args:
         input: The logarithms of the predicted means, or the means themselves if `log_input` is
             False.
-        target: The observed counts.
+        target: The observed counts. Its shape broadcasts with that of `input`.
         log_input: Whether `input` holds the logarithms of the means.
         full: Add Stirling's approximation of `log(target!)`, which doesn't depend on the input.
         eps: Added to the mean before its logarithm is taken, if `log_input` is False.

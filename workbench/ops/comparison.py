@@ -375,7 +375,8 @@ logical_and = define(
     "logical_and",
     "logical_and(Tensor self, Tensor other)",
     np.logical_and,
-    meaning="Return True where the element and its partner in `other` are both nonzero.",
+    meaning="Return True where the element and its partner in `other` are both nonzero.\n\n"
+    "The shapes are broadcast, and the result is bool.",
     batch="pointwise",
     method=True,
 )
@@ -383,7 +384,8 @@ logical_or = define(
     "logical_or",
     "logical_or(Tensor self, Tensor other)",
     np.logical_or,
-    meaning="Return True where the element or its partner in `other` is nonzero.",
+    meaning="Return True where the element or its partner in `other` is nonzero.\n\n"
+    "The shapes are broadcast, and the result is bool.",
     batch="pointwise",
     method=True,
 )
@@ -391,7 +393,8 @@ logical_xor = define(
     "logical_xor",
     "logical_xor(Tensor self, Tensor other)",
     np.logical_xor,
-    meaning="Return True where exactly one of the element and its partner in `other` is nonzero.",
+    meaning="Return True where exactly one of the element and its partner in `other` is nonzero.\n\n"
+    "The shapes are broadcast, and the result is bool.",
     batch="pointwise",
     method=True,
 )
@@ -510,7 +513,8 @@ def equal(self: Tensor, other: Tensor) -> bool:
 def isclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """Return True for each pair of elements that are nearly equal.
 
-    Two elements are nearly equal if `abs(input - other) <= atol + rtol * abs(other)`.
+    The shapes are broadcast. Two elements are nearly equal if
+    `abs(input - other) <= atol + rtol * abs(other)`.
 
     Args:
         rtol: The tolerance relative to `other`.

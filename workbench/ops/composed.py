@@ -214,7 +214,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 def kron(self: Tensor, other: Tensor) -> Tensor:
     """Return the Kronecker product: each element of the input times the whole of `other`.
 
-    Along each dimension, the size of the result is the product of the two sizes.
+    Along each dimension, the size of the result is the product of the two sizes. Missing dimensions
+    in front count as size 1.
 
     Example:
         >>> torch.kron(torch.tensor([1, 10]), torch.tensor([1, 2, 3]))
@@ -239,8 +240,9 @@ def diff(
 
     Args:
         n: How often to take differences. 2 gives the differences of the differences.
-        prepend: A tensor to put in front of the input before differences are taken.
-        append: A tensor to put after the input before differences are taken.
+        prepend: A tensor to put in front of the input before differences are taken. Its shape is
+            that of the input, except along `dim`.
+        append: A tensor to put after the input before differences are taken, of such a shape.
     """
     if not self._array.ndim:
         raise RuntimeError("diff expects input to be at least one-dimensional")

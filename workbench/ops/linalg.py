@@ -116,6 +116,11 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 
     Raises:
         LinAlgError: if a matrix is singular.
+
+    Example:
+        >>> A = torch.tensor([[2.0, 0.0], [1.0, 1.0]])
+        >>> torch.linalg.solve(A, torch.tensor([2.0, 3.0]))
+        tensor([1., 2.])
     """
     _matrices("linalg.solve", A)
     check_tensor("linalg_solve", "B", 1, B)

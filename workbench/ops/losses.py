@@ -388,7 +388,7 @@ def soft_margin_loss(
 
     Args:
         input: The predictions: positive for class 1, negative for class -1.
-        target: 1 or -1 for each element. No gradient is computed for it.
+        target: 1 or -1, in the shape of `input`. No gradient is computed for it.
         size_average, reduce: Deprecated; use `reduction`.
         reduction: "mean" averages the losses, "sum" adds them, and "none" returns one loss per
             element.
