@@ -15,7 +15,7 @@ from ..autograd.tensor import Tensor, wrap
 from ..errors import warn
 from .activation import _log_softmax
 from .comparison import where_
-from .core.checks import INT64, all_within, check_broadcast, no_bools, number_of, only_floats, tensors_only
+from .core.checks import INT64, all_within, check_broadcast, check_width, no_bools, number_of, only_floats, tensors_only
 from .core.op import define
 from .core.registry import abbreviation, in_formulas
 from .core.results import grid, places_along
@@ -388,7 +388,8 @@ def soft_margin_loss(
 
     Args:
         input: The predictions: positive for class 1, negative for class -1.
-        target: 1 or -1, in the shape of `input`. No gradient is computed for it.
+        target: 1 or -1, in the shape of `input` or one that broadcasts to it. No gradient is
+            computed for it.
         size_average, reduce: Deprecated; use `reduction`.
         reduction: "mean" averages the losses, "sum" adds them, and "none" returns one loss per
             element.
@@ -399,6 +400,9 @@ def soft_margin_loss(
     if not input.is_floating_point():
         word = "Double" if target.dtype is dtypes.float64 else "Float"
         raise RuntimeError(errors.OUT_CAST.format(word, input.dtype.word))
+    shapes = [tuple(input.shape), tuple(target.shape)]
+    check_broadcast(shapes)
+    check_width(shapes[0], np.broadcast_shapes(*shapes))
     target = target.to(input.dtype)
     return _soft_margin_loss(input, target, _reduction(size_average, reduce, reduction))
 
