@@ -216,7 +216,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 @tensors_only()
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """Return the input, with each element that isn't above `threshold` replaced by `value`.
+    """Return a copy with each element that isn't above `threshold` replaced by `value`.
 
     The result has the shape of the input. The gradient of an element that was replaced is 0.
     """

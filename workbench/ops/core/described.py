@@ -36,8 +36,11 @@ _OPERANDS = {
     CONVERTED["tensors", 2]: "The other operand is broadcast to the tensor's shape.",
     CONVERTED["float", 2]: "The other operand is broadcast to the tensor's shape.",
 }
-_WRITTEN = "The result is written into the tensor itself, which is returned."
-_LEAF = "RuntimeError: if the tensor is a leaf that requires grad, except under `no_grad()`."
+_WRITTEN = "The result is written into the tensor itself, which is returned. Its shape and dtype stay\nthe same."
+_REFUSED = [
+    "RuntimeError: if the result doesn't fit the tensor's shape or dtype.",
+    "RuntimeError: if the tensor is a leaf that requires grad, except under `no_grad()`.",
+]
 
 
 def described(op: Any, meaning: str) -> str:
@@ -113,5 +116,5 @@ def described_in_place(doc: str, tensor: str = "self") -> str:
             parts.append(_OPERANDS.get(part, part))
     meaning = _COPY.sub(lambda found: f"{_VERBS[found[2]]} {found[1]}", parts[0])
     parts[:1] = [re.sub(r"^Return ", "Compute ", meaning), _WRITTEN]
-    said = _with_lines("\n\n".join(parts), "Raises:", [_LEAF])
+    said = _with_lines("\n\n".join(parts), "Raises:", _REFUSED)
     return re.sub(r"`[^`]*`", lambda code: re.sub(r"\b(input|out)\b", tensor, code[0]), said)
