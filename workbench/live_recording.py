@@ -28,7 +28,7 @@ SHARE = 4  # times as long as a picture took the cell has for itself before the 
 class live(record):  # named as what a user writes: `with live() as trace:`
     """Record as `record()` does. In a notebook, also draw the graph while the cell runs.
 
-    When the cell ends, its picture becomes the player of the whole recording. Outside a notebook, `live` only
+    When the cell ends, a player of the whole recording replaces the growing graph. Outside a notebook, `live` only
     records. It keeps all events: a picture that grows can't drop its beginning, so there is no `last` option.
 
     Args:

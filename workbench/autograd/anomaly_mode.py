@@ -54,8 +54,8 @@ class detect_anomaly:
     PyTorch: torch.autograd.detect_anomaly.
 
     Args:
-        check_nan: If True, raise RuntimeError when a node's gradient contains nan. If False, the warning with the lines
-            appears only for other errors.
+        check_nan: If True, raise RuntimeError when a node's gradient contains nan. If False, nan is ignored, and the
+            lines are shown only if a node's backward raises an error.
     """
 
     def __init__(self, check_nan: bool = True) -> None:

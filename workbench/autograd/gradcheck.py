@@ -170,8 +170,8 @@ def gradgradcheck(
     """Check second derivatives of `func` against finite differences; return True if they agree.
 
     `gradgradcheck` runs `gradcheck` on a function that computes the gradients of `func`, for the given inputs and
-    `grad_outputs`. Use float64 inputs, for the reason that `gradcheck` gives. PyTorch:
-    torch.autograd.gradgradcheck.
+    `grad_outputs`. Use float64 inputs: in float32, rounding hides differences of `eps`.
+    PyTorch: torch.autograd.gradgradcheck.
 
     Args:
         func: A function of the inputs that returns a tensor, or several.

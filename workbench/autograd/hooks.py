@@ -78,7 +78,7 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
 
 
 def retain_grad(self: Tensor) -> None:
-    """Make backward store the gradient of this tensor in `.grad`, even though it isn't a leaf."""
+    """Make later backward passes store this tensor's gradient in `.grad`, as they do for a leaf."""
     if not self.requires_grad:
         raise failed(RuntimeError(errors.RETAIN_WITHOUT_GRAD), self)
     if not all([level.own for level in local.modes.levels]):

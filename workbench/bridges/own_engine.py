@@ -432,7 +432,7 @@ drivers: dict[type, OwnEngine] = {}  # by the class of an engine's tensors
 
 
 def drive(engine: ModuleType) -> None:
-    """Make an engine that you wrote known to the workbench: `record()`, `show()` and `step()` then accept its tensors.
+    """Register your own autograd engine, so that `record()`, `show()` and `step()` accept its tensors.
 
     The engine is a module with a class `Tensor`, whose instances have `data`, `grad`, `requires_grad` and
     `grad_fn`. Each node needs three members: `name()`, `run(gradient)`, and `edges`, which has for each operand the

@@ -36,12 +36,13 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Callable[[Any, Any], Te
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """Measure how far q is from p (the Kullback-Leibler divergence): the mean of `log(p(x)) - log(q(x))` over x from p.
+    """Return the Kullback-Leibler divergence of p from q: the mean of `log(p(x)) - log(q(x))` over samples x of p.
 
-    The result has the batch shape. PyTorch: torch.distributions.kl_divergence.
+    It is 0 only if p equals q, and it changes if you exchange them. The result has the batch shape. PyTorch:
+    torch.distributions.kl_divergence.
 
     Raises:
-        NotImplementedError: if no function is registered for the two classes.
+        NotImplementedError: if no formula is known for this pair of classes.
     """
     fitting = [pair for pair in ((a, b) for a in type(p).__mro__ for b in type(q).__mro__) if pair in _rules]
     if not fitting:

@@ -25,7 +25,7 @@ class OneHotCategorical(Distribution):
         validate_args: If True, raise ValueError for invalid parameters and values. None means the default setting.
 
     Raises:
-        ValueError: if both or none of `probs` and `logits` are given, or if they have no dimension.
+        ValueError: if both or neither of `probs` and `logits` are given, or if they have no dimension.
     """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}

@@ -403,8 +403,7 @@ def jacfwd(
     """Return a function that computes the Jacobian of `func` in forward mode, one column per element of the arguments.
 
     The result is the same as that of `jacrev`. Forward mode is cheaper if the arguments have fewer elements than the
-    output. PyTorch: torch.func.jacfwd, which returns zeros for negative `argnums`; the workbench returns the right
-    values.
+    output. PyTorch: torch.func.jacfwd, which returns zeros for negative `argnums` (2.13).
 
     Args:
         func: A function of tensors, or of dicts, lists and tuples of tensors.

@@ -257,8 +257,8 @@ def gaussian_nll_loss(
         var: The predicted variances: one for all elements, one for each row, or one for each
             element.
         full: Add the constant `log(2 * pi) / 2`, which doesn't change the gradient.
-        eps: The smallest variance. Smaller variances are replaced by `eps`, which the gradient
-            doesn't take into account.
+        eps: A lower limit: the loss uses the larger of `var` and `eps`. Below the limit, `var`
+            still receives a gradient, as if it were equal to `eps`.
         reduction: "mean" averages the losses, "sum" adds them, and "none" returns one loss per
             element.
 

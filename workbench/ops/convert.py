@@ -428,7 +428,13 @@ def asarray(
 @method("new_tensor")
 @placed
 def _new_tensor(self: Tensor, data: Any, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """Return a new tensor with a copy of `data`, in this tensor's dtype."""
+    """Return a new leaf tensor with a copy of `data`, in this tensor's dtype unless `dtype` is given.
+
+    No gradient flows back to `data`: to keep the graph, use `data.clone()`.
+
+    Args:
+        data: A number, nested lists, an array or a tensor.
+    """
     return tensor(data, dtype=dtype or self.dtype, requires_grad=requires_grad)
 
 

@@ -533,7 +533,7 @@ def vstack(tensors: Sequence[Tensor]) -> Tensor:
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """Join tensors along the third dimension.
 
-    A vector (n,) counts as (1, n, 1), and a matrix (n, m) as (n, m, 1).
+    A vector (n,) is first reshaped to (1, n, 1), and a matrix (n, m) to (n, m, 1).
     """
     return cat([_with_dims(t, 3) for t in _listed("dstack", tensors)], 2)
 

@@ -101,7 +101,8 @@ def can_cast(from_: Dtype, to: Dtype) -> bool:
 def result_type(tensor1: Tensor | float, tensor2: Tensor | float) -> Dtype:
     """Return the dtype of the result of an operation on `tensor1` and `tensor2`, tensors or numbers.
 
-    For a Python number, only its kind counts: bool, int or float.
+    A number or a tensor without dimensions changes the dtype only if its kind is higher (bool, int,
+    float): a float32 vector and a float64 tensor without dimensions give float32.
     """
     operands = []
     for given in (tensor1, tensor2):

@@ -150,7 +150,7 @@ def _check_fit(name: str, a: tuple[int, ...], b: tuple[int, ...], left: bool) ->
 def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
     """Return the solution X of A X = B, for triangular A (..., n, n) and B (..., n, k).
 
-    Only one triangle of A is read. A zero on the diagonal gives inf or nan.
+    Only the triangle that `upper` names is read. A zero on the diagonal gives inf or nan.
 
     Args:
         upper: Whether A is upper triangular. Otherwise it is lower triangular.
@@ -173,7 +173,8 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     The factor is the lower triangular L with L L^T = A. If `upper` is True, the result is the
     transpose of L.
 
-    Only one triangle of A is read. The gradient of A is symmetric.
+    Only the lower triangle of A is read, or the upper one if `upper` is True. It isn't checked that
+    A is symmetric. The gradient of A is symmetric.
 
     Raises:
         LinAlgError: if a matrix isn't positive definite.
@@ -243,7 +244,11 @@ def logdet(self: Tensor) -> Tensor:
 
 @_takes_out
 def det(A: Tensor) -> Tensor:
-    """Return the determinant of each square matrix in A (..., n, n), in the shape (...)."""
+    """Return the determinant of each square matrix in A.
+
+    A has the shape (..., n, n), and the result has the shape (...). The gradient of A is the matrix
+    of its cofactors times the gradient of the result, also if A is singular.
+    """
     _not_half("lu_cpu", _matrices("linalg.det", A))
     return matrices.linalg_det(A)
 
@@ -257,9 +262,11 @@ _Lstsq = results_of("linalg_lstsq", "solution", "residuals", "rank", "singular_v
 
 @_takes_outs
 def slogdet(A: Tensor) -> Any:
-    """Return (sign, logabsdet) of the determinant of each square matrix A.
+    """Return (sign, logabsdet) of each square matrix in A (..., n, n).
 
-    `sign` is 1, -1 or 0, and `logabsdet` is the logarithm of the determinant's absolute value.
+    `det(A)` is `sign * exp(logabsdet)`: `sign` is 1, -1 or 0, and `logabsdet` is the logarithm of
+    the determinant's absolute value, which doesn't overflow for large matrices. If A is singular,
+    they are 0 and -inf. The gradient of `logabsdet` goes to A as `inv(A).mT`; `sign` sends none.
     """
     if _matrices("linalg.slogdet", A)._array.dtype.itemsize < 4:
         raise RuntimeError(f"linalg.slogdet: Low precision dtypes not supported. Got {A.dtype.word}")

@@ -110,8 +110,9 @@ def matmul(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     are broadcast. A vector on the left counts as one row, and a vector on the right as one column.
     This row or column is removed from the result, so two vectors give a number.
 
-    If `grad` is the gradient of the result, the gradient of `input` is `grad @ other.T`, and that
-    of `other` is `input.T @ grad`. Both are summed over broadcast batch dimensions.
+    For matrices, the gradient of `input` is `grad @ other.mT` and that of `other` is
+    `input.mT @ grad`, where `grad` is the gradient of the result. Both are summed over broadcast
+    batch dimensions.
 
     Raises:
         RuntimeError: if the inner sizes (m) or the dtypes differ.

@@ -490,8 +490,9 @@ def binary_cross_entropy_with_logits(
 ) -> Tensor:
     """Return the cross-entropy of yes-or-no predictions, given as logits.
 
-    The result equals `binary_cross_entropy(sigmoid(input), target)`, but large logits don't
-    overflow.
+    Without `pos_weight`, the result equals `binary_cross_entropy(sigmoid(input), target)`, in one
+    formula. For a large logit, `sigmoid` would round to exactly 0 or 1, and the loss would be
+    wrong.
 
     Args:
         input: Logits: positive for yes, negative for no.

@@ -211,7 +211,8 @@ def index_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
 def masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """Return a copy with elements of `source` written, in order, where `mask` is True.
 
-    The tensor and the mask are broadcast to the shape of the result.
+    The mask is broadcast to the shape of the tensor; outside the in-place version, the tensor is
+    broadcast to the mask's shape, too.
 
     Raises:
         RuntimeError: if `source` has too few elements.

@@ -355,10 +355,10 @@ def interpolate(
             "bilinear" (images) and "trilinear" (volumes) interpolate linearly between neighbors.
             "bicubic" (images) interpolates with cubic curves. "area" averages windows, like
             `adaptive_avg_pool2d`.
-        align_corners: For modes that interpolate: whether the corners of the old and the new grid
-            are aligned by their centers (True) or by their outer edges (False, the default).
-        recompute_scale_factor: Interpolate with the factor that results from the new size, which is
-            rounded down to an integer.
+        align_corners: For the linear and cubic modes. If True, the centers of the corner elements
+            stay in place. If False (the default), the outer edges of the grid do.
+        recompute_scale_factor: The new size is rounded down to an integer. If True, interpolate
+            with the factor (new size / old size), otherwise with `scale_factor` as given.
         antialias: Must be False.
 
     Raises:

@@ -27,7 +27,7 @@ class RMSprop(OneByOne):
         momentum: The share of the previous step that is added to each step. The learning rate multiplies the sum.
         centered: If True, the step divides by an estimate of the gradient's standard deviation, `sqrt(v - mean**2)`,
             where `mean` is a running mean of the gradient.
-        maximize: If True, each step increases the loss: it moves along the gradient instead of against it.
+        maximize: If True, step along the gradient instead of against it, to make the objective larger.
         differentiable: If True, autograd tracks the step, so that you can differentiate through it.
 
     `foreach` and `capturable` are accepted for compatibility; they have no effect here.
@@ -101,7 +101,7 @@ class Adagrad(OneByOne):
             gradient.
         initial_accumulator_value: The value of the sum of squares before the first step.
         eps: A small number added to the root, so that the step never divides by zero.
-        maximize: If True, each step increases the loss: it moves along the gradient instead of against it.
+        maximize: If True, step along the gradient instead of against it, to make the objective larger.
         differentiable: If True, autograd tracks the step, so that you can differentiate through it.
 
     `foreach` and `fused` are accepted for compatibility; they have no effect here.
@@ -167,7 +167,7 @@ class Adadelta(OneByOne):
         eps: A small number added to both running means, so that the first steps aren't zero.
         weight_decay: How strongly each step pulls a parameter p toward zero: `weight_decay * p` is added to its
             gradient.
-        maximize: If True, each step increases the loss: it moves along the gradient instead of against it.
+        maximize: If True, step along the gradient instead of against it, to make the objective larger.
         differentiable: If True, autograd tracks the step, so that you can differentiate through it.
 
     `foreach` and `capturable` are accepted for compatibility; they have no effect here.

@@ -366,7 +366,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         optimizer: The optimizer whose learning rates to change.
         T_0: The number of epochs in the first wave.
         T_mult: How many times as long each wave is as the one before it. With 1, all are equally long.
-        eta_min: The smallest learning rate. The rate restarts just before it would reach this rate.
+        eta_min: The rate at the bottom of each wave. With whole epochs, the restart comes one step before the bottom.
         last_epoch: -1 for a new training run. For a run that is resumed, the last epoch before the interruption,
             counted from 0.
     """

@@ -51,8 +51,9 @@ class _Decaying(OneByOne):
 class Adamax(_Decaying):
     """Adam that divides by the largest recent gradient, instead of the root of a mean square.
 
-    The formula is that of Adam, but `v = max(beta2 * v, abs(grad) + eps)` replaces the root of a mean square. PyTorch:
-    torch.optim.Adamax; see Kingma and Ba (2015).
+    Step t is `m = beta1 * m + (1 - beta1) * grad`, `v = max(beta2 * v, abs(grad) + eps)` and
+    `p = p - lr / (1 - beta1 ** t) * m / v`. Unlike in Adam, v needs no correction. PyTorch: torch.optim.Adamax; see
+    Kingma and Ba (2015).
 
     Args:
         params: The parameters to change: an iterable of tensors or of pairs (name, tensor). To use other options for
@@ -62,7 +63,7 @@ class Adamax(_Decaying):
         eps: A small number added to the absolute value of each gradient, so that the step never divides by zero.
         weight_decay: How strongly each step pulls a parameter p toward zero: `weight_decay * p` is added to its
             gradient.
-        maximize: If True, each step increases the loss: it moves along the gradient instead of against it.
+        maximize: If True, step along the gradient instead of against it, to make the objective larger.
         differentiable: If True, autograd tracks the step, so that you can differentiate through it.
 
     `foreach` and `capturable` are accepted for compatibility; they have no effect here.
@@ -111,7 +112,7 @@ class NAdam(_Decaying):
         momentum_decay: How fast the momentum, which starts lower, approaches `beta1`.
         decoupled_weight_decay: If True, the decay shrinks the weights directly, as in AdamW, instead of being added to
             the gradient.
-        maximize: If True, each step increases the loss: it moves along the gradient instead of against it.
+        maximize: If True, step along the gradient instead of against it, to make the objective larger.
         differentiable: If True, autograd tracks the step, so that you can differentiate through it.
 
     `foreach` and `capturable` are accepted for compatibility; they have no effect here.
@@ -165,7 +166,7 @@ class RAdam(_Decaying):
             gradient.
         decoupled_weight_decay: If True, the decay shrinks the weights directly, as in AdamW, instead of being added to
             the gradient.
-        maximize: If True, each step increases the loss: it moves along the gradient instead of against it.
+        maximize: If True, step along the gradient instead of against it, to make the objective larger.
         differentiable: If True, autograd tracks the step, so that you can differentiate through it.
 
     `foreach` and `capturable` are accepted for compatibility; they have no effect here.
@@ -212,11 +213,11 @@ class ASGD(OneByOne):
             some parameters, pass a list of dicts, one for each group: its parameters in "params", and its own options.
         lr: The learning rate of the first step.
         lambd: How strongly the parameters decay toward zero, and how fast the steps shrink.
-        alpha: The power by which the learning rate falls. It is `lr / (1 + lambd * lr * t) ** alpha` after t steps.
+        alpha: The exponent in the learning rate after t steps, `lr / (1 + lambd * lr * t) ** alpha`.
         t0: The step after which averaging starts.
         weight_decay: How strongly each step pulls a parameter p toward zero: `weight_decay * p` is added to its
             gradient.
-        maximize: If True, each step increases the loss: it moves along the gradient instead of against it.
+        maximize: If True, step along the gradient instead of against it, to make the objective larger.
         differentiable: If True, autograd tracks the step, so that you can differentiate through it.
 
     `foreach` and `capturable` are accepted for compatibility; they have no effect here.
@@ -268,7 +269,7 @@ class Rprop(OneByOne):
         etas: A pair of factors: steps are multiplied by the first when the sign changes, and by the second while it
             stays.
         step_sizes: A pair: the shortest and the longest step.
-        maximize: If True, each step increases the loss: it moves along the gradient instead of against it.
+        maximize: If True, step along the gradient instead of against it, to make the objective larger.
         differentiable: If True, autograd tracks the step, so that you can differentiate through it.
 
     `foreach` and `capturable` are accepted for compatibility; they have no effect here.

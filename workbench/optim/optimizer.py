@@ -309,7 +309,7 @@ class SGD(OneByOne):
         weight_decay: How strongly each step pulls a parameter p toward zero: `weight_decay * p` is added to its
             gradient.
         nesterov: If True, use Nesterov momentum: the step moves against `grad + momentum * v`.
-        maximize: If True, each step increases the loss: it moves along the gradient instead of against it.
+        maximize: If True, step along the gradient instead of against it, to make the objective larger.
         differentiable: If True, autograd tracks the step, so that you can differentiate through it.
 
     `foreach` and `fused` are accepted for compatibility; they have no effect here.
@@ -375,7 +375,7 @@ class Adam(OneByOne):
         weight_decay: How strongly each step pulls a parameter p toward zero: `weight_decay * p` is added to its
             gradient.
         amsgrad: If True, the step divides by the root of the largest v so far, instead of the current one.
-        maximize: If True, each step increases the loss: it moves along the gradient instead of against it.
+        maximize: If True, step along the gradient instead of against it, to make the objective larger.
         differentiable: If True, autograd tracks the step, so that you can differentiate through it.
         decoupled_weight_decay: If True, the decay shrinks the weights directly, as in AdamW, instead of being added to
             the gradient.
@@ -460,7 +460,7 @@ class AdamW(Adam):
         eps: A small number added to the root, so that the step never divides by zero.
         weight_decay: How strongly each step shrinks the parameters: the factor in the formula above.
         amsgrad: If True, the step divides by the root of the largest v so far, instead of the current one.
-        maximize: If True, each step increases the loss: it moves along the gradient instead of against it.
+        maximize: If True, step along the gradient instead of against it, to make the objective larger.
         differentiable: If True, autograd tracks the step, so that you can differentiate through it.
 
     `foreach`, `fused` and `capturable` are accepted for compatibility; they have no effect here.

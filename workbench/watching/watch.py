@@ -51,16 +51,16 @@ class watch:  # named as what a user writes: `with watch(model, optimizer):`
     `watch` looks for these problems:
 
     - a norm that isn't finite;
-    - gradients whose norm, over all parameters, is more than ten times the median of the last 20 watched steps (of at
-      least five);
+    - a gradient norm (over all parameters) that is more than ten times its median over the last 20 watched steps, once
+      there are five;
     - a ReLU with 95 % or more of its units zero for the whole batch;
     - a parameter in the optimizer without a gradient in three watched steps in a row;
     - a learning rate of 0 in three watched steps in a row.
 
-    When a problem occurs, `watch` prints a message to standard error and records the next step, in a file next to
-    `path`, which `workbench.load` reads. If a layer's output is NaN or infinite, it records the backward pass of the
-    current step instead, provided that the model was called as `model(x)`. That recording has no source lines for the
-    forward pass.
+    When a problem occurs, `watch` prints a message to standard error and records the next step in a file of its own
+    next to `path`; open that file with `workbench.load`. If a layer's output is NaN or infinite and the model was
+    called as `model(x)`, `watch` doesn't wait: it records the backward pass of the current step, without source lines
+    for the forward pass.
 
     With several processes, such as those of `torchrun`, each process writes its own file: `run.rank0.jsonl`,
     `run.rank1.jsonl` and so on. `workbench health run.rank*.jsonl` shows them side by side. With

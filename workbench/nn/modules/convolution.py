@@ -149,7 +149,7 @@ class Conv1d(_Straight):
 
 
 class Conv2d(_Straight):
-    """Slide a learned kernel over images, and return its weighted sum at each position, plus a bias.
+    """Slide learned kernels over images: each output is a sum weighted by a kernel, plus a bias.
 
     There is one kernel for each output channel. The input has the shape (batch, in_channels, height, width), or is one
     image without the batch. The output has `out_channels` channels. The weight has the shape

@@ -84,7 +84,7 @@ class _AdaptiveAvgPoolNd(Module):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
-    """Divide a sequence into `output_size` windows, and compute the mean of each: the output's length is fixed."""
+    """Average a sequence over `output_size` windows, whatever its length. Neighboring windows may overlap."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the means."""
@@ -92,9 +92,10 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
-    """Divide an image into `output_size` windows, and compute the mean of each: the output's size is fixed.
+    """Average an image over a grid of windows, so that the output has the size `output_size`.
 
-    `output_size` is (height, width), or one number for both.
+    `output_size` is (height, width), or one number for both. Neighboring windows overlap if it doesn't divide the
+    image's size.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -103,7 +104,7 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
-    """Divide a volume into `output_size` windows, and compute the mean of each: the output's size is fixed.
+    """Average a volume over a grid of windows, so that the output has the size `output_size`.
 
     `output_size` is (depth, height, width), or one number for all.
     """
@@ -155,8 +156,8 @@ class Upsample(Module):
         scale_factor: The factor by which the size grows: one number, or a number per dimension.
         mode: "nearest" or "nearest-exact" copies the nearest element, and "area" averages the elements of each window.
             "linear" (sequences), "bilinear" (images), "trilinear" (volumes) and "bicubic" (images) interpolate.
-        align_corners: For the linear and cubic modes: whether the corners of the old and new grid are aligned by their
-            centers (True) or by their outer edges (False).
+        align_corners: For the linear and cubic modes. If True, the centers of the corner elements stay in place. If
+            False, the outer edges of the grid do.
         recompute_scale_factor: If True, the interpolation uses the ratio of the output size to the input size instead
             of the given `scale_factor`. Both differ if the output size had to be rounded.
     """
@@ -188,7 +189,7 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Resize images by nearest-neighbor interpolation: Upsample with mode "nearest".
+    """Resize images (batch, channels, height, width): each output pixel copies the nearest input pixel.
 
     Args:
         size: The size of the output: one number, or (height, width). Give either `size` or `scale_factor`.

@@ -45,8 +45,8 @@ def get_total_norm(
 
     Args:
         tensors: The tensors, for example the gradients of a model.
-        norm_type: 2 for the square root of the sum of squares, 1 for the sum of absolute values, inf for the largest
-            absolute value.
+        norm_type: The p of the p-norm, `sum(abs(g) ** p) ** (1 / p)`: usually 2 or 1, or inf for the largest absolute
+            value.
         error_if_nonfinite: If True, raise RuntimeError if the norm is nan or inf.
         foreach: Accepted for compatibility; it has no effect here.
     """
@@ -102,8 +102,8 @@ def clip_grad_norm_(
     Args:
         parameters: The parameters whose gradients to scale, or one tensor. Parameters without a gradient are skipped.
         max_norm: The largest total norm to allow.
-        norm_type: 2 for the square root of the sum of squares, 1 for the sum of absolute values, inf for the largest
-            absolute value.
+        norm_type: The p of the p-norm, `sum(abs(g) ** p) ** (1 / p)`: usually 2 or 1, or inf for the largest absolute
+            value.
         error_if_nonfinite: If True, raise RuntimeError if the norm is nan or inf.
         foreach: Accepted for compatibility; it has no effect here.
 

@@ -65,7 +65,7 @@ class IterableDataset(Dataset):
 
 
 class ChainDataset(IterableDataset):
-    """A dataset that reads several iterable `datasets`, one after the other."""
+    """An IterableDataset that yields all samples of the first of `datasets`, then those of the second, and so on."""
 
     def __init__(self, datasets: Iterable[Dataset]) -> None:
         self.datasets = datasets
