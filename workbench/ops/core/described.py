@@ -80,15 +80,20 @@ def signature_of(op: Any, out: bool = False) -> inspect.Signature:
     return inspect.Signature(given, return_annotation="Tensor")
 
 
-def explain_shared(function: Callable[..., Any], also: dict[str, str] | None = None) -> Callable[..., Any]:
-    """Return the function. Arguments that many have are added to its docstring where it doesn't name them."""
+def with_arguments(doc: str, function: Callable[..., Any], meanings: dict[str, str]) -> str:
+    """Return the docstring with those of the function's arguments that the table explains and the text doesn't name."""
     code = inspect.unwrap(function).__code__
     given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    said = function.__doc__ or ""
-    meanings = {**SHARED, **(also or {})}
-    added = [name for name in given if name in meanings and not re.search(rf"`{name}\b|\b{name}:", said)]
-    if said and added:
-        function.__doc__ = _with_lines(inspect.cleandoc(said), "Args:", [f"{name}: {meanings[name]}" for name in added])
+    added = [name for name in given if name in meanings and not re.search(rf"`{name}\b|\b{name}:", doc)]
+    if not doc or not added:
+        return doc
+    return _with_lines(inspect.cleandoc(doc), "Args:", [f"{name}: {meanings[name]}" for name in added])
+
+
+def explain_shared(function: Callable[..., Any], also: dict[str, str] | None = None) -> Callable[..., Any]:
+    """Return the function. Arguments that many have are added to its docstring where it doesn't name them."""
+    if function.__doc__:
+        function.__doc__ = with_arguments(function.__doc__, function, {**SHARED, **(also or {})})
     return function
 
 
