@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 import trace_samples as samples
-from browser_page import place_of, resize, wait_until
+from browser_page import place_of, resize, settled, wait_until
 from player_page import focused, go, in_sight, position, press, show
-from player_story import SOURCE, storyboard
+from player_story import SOURCE, WIDE, storyboard
 
 from workbench.views import storyboard as told
 
@@ -91,7 +92,7 @@ def test_tab_goes_through_bar_picture_boxes_and_details_in_order(page):
         order.append(focused(page))
     # The boxes are one stop: the one that was clicked, or the one that the step is about.
     assert order == [
-        "first", "back", "play", "step", "last", "wb-slider", "fit", "own", "full", "menu", "n1", "close", "PRE",
+        "first", "back", "play", "step", "last", "wb-slider", "own", "fit", "full", "menu", "n1", "close", "PRE",
     ]  # fmt: skip
     go(page, 1)
     page.locator('[data-action="menu"]').focus()
@@ -237,3 +238,19 @@ def test_a_box_may_lead_to_a_step(page):
     press(page, "last")
     page.locator('[data-id="w"]').press("Enter")
     assert position(page) == "5 / 8"
+
+
+@pytest.mark.parametrize("size", [(1280, 900), (588, 600)])
+def test_the_details_never_cover_the_box_that_they_are_about(page, size):
+    resize(page, *size)
+    show(page, WIDE)
+    page.evaluate("document.querySelector('.wb-view').scrollTo(600, 200)")
+    view = place_of(page.locator(".wb-view"))
+    place = "([x, y]) => document.elementFromPoint(x, y).closest('.wb-box')?.dataset.id"
+    corner = view["x"] + view["width"] - 60, view["y"] + view["height"] - 30
+    ids = [page.evaluate(place, [corner[0] - by, corner[1] - down]) for by in range(0, 160, 20) for down in (0, 20, 40)]
+    id = next(filter(None, ids))
+    page.locator(f'[data-id="{id}"]').click()
+    settled(page)
+    assert page.locator(".wb-details").is_visible() and in_sight(page, id)
+    assert place_of(page.locator(".wb-player"))["height"] <= size[1]

@@ -7,6 +7,9 @@ from browser_page import place_of, settled, wait_until
 from player_page import go, in_sight, position, press, show, whole
 from player_story import WIDE, storyboard
 
+from workbench.scene.model import Box, Scene, StoryStep
+from workbench.scene.storyboard import Storyboard
+
 CALM = True
 STORY = storyboard().to_dict()
 WIDTH = f"Number(document.querySelector('.wb-picture').getAttribute('width')) / {STORY['width']}"
@@ -43,6 +46,24 @@ def test_slash_finds_by_name_and_enter_goes_from_one_match_to_the_next(page):
     assert page.evaluate("document.activeElement.dataset.id") == "n1.x"
     page.keyboard.press("Enter")
     assert page.locator(".wb-panel-title").inner_text() == "x"
+
+
+def test_names_come_before_what_is_found_by_anything_else(page):
+    boxes = [
+        ("a", "op", "z = f(conv)", ()),
+        ("b", "op", "relu", ("conv2",)),
+        ("c", "op", "conv2", ()),
+        ("d", "op", "conv", ()),
+    ]
+    scene = Scene("names", {id: Box(id, kind, title, lines) for id, kind, title, lines in boxes})
+    show(page, Storyboard(scene, [StoryStep("One.")]).to_dict())
+    press(page, "find")
+    page.keyboard.type("Conv")
+    seen = []
+    for _ in boxes:
+        seen.append(page.evaluate("document.querySelector('[data-found=at]').dataset.id"))
+        page.keyboard.press("Enter")
+    assert seen == ["d", "c", "a", "b"]
 
 
 def test_an_operation_is_found_by_what_it_is(page):

@@ -126,10 +126,10 @@ def test_play_reaches_the_end_stops_there_and_starts_over(page):
     wait_until(page, "document.querySelector('.wb-player').dataset.position === '7'")
     assert page.locator(".wb-player").get_attribute("data-playing") == "false"
     press(page, "play")
-    assert position(page) == "1 / 8"
+    assert position(page) == "4 / 8"  # the first step of the backward
     assert page.locator(".wb-player").get_attribute("data-playing") == "true"
     press(page, "step")
-    assert position(page) == "2 / 8"
+    assert position(page) == "5 / 8"
     assert page.locator(".wb-player").get_attribute("data-playing") == "false"
 
 
@@ -144,15 +144,43 @@ def test_the_ends_are_marked_and_keep_the_focus(page):
     assert position(page) == "7 / 8"
 
 
-def test_a_step_from_the_end_starts_over_as_a_picture_opens_there(page):
+def test_a_step_from_the_end_starts_the_backward_over_and_says_so_before(page):
     for starts_over in (lambda: press(page, "step"), lambda: page.keyboard.press("ArrowRight")):
         go(page, 7)
         page.locator('[data-action="last"]').focus()
-        assert page.locator('[data-action="step"]').get_attribute("aria-disabled") != "true"
+        step = page.get_by_role("button", name="Step: start backward over")
+        assert step.get_attribute("aria-disabled") != "true"
+        assert "Step: start backward over" in page.locator(".wb-caption").inner_text()
         starts_over()
-        assert position(page) == "1 / 8" and states(page) == expected(0)
+        assert position(page) == "4 / 8" and states(page) == expected(3)
+        assert page.locator('[data-action="step"]').get_attribute("aria-label") == "Step"
         page.keyboard.press("ArrowRight")
-        assert position(page) == "2 / 8"
+        assert position(page) == "5 / 8"
+
+
+def test_a_story_without_backward_and_a_film_start_over_from_their_first_step(page):
+    for change in ({"phase": "forward"}, {"chapter": "step 1"}):
+        story = storyboard().to_dict()
+        for step in story["steps"]:
+            step |= change
+        show(page, story)
+        go(page, 7)
+        page.get_by_role("button", name="Step: start over").click()
+        assert position(page) == "1 / 8"
+
+
+def test_the_arrow_keys_step_the_first_picture_in_sight_before_any_click_but_not_in_a_notebook(page):
+    where = "[...document.querySelectorAll('.wb-player')].map(({ dataset }) => dataset.position)"
+    page.evaluate("""story => { for (const name of ["", "jp-NotebookPanel"]) { const el = document.createElement("div");
+        el.className = name; el.style.marginBottom = "900px"; document.body.append(el);
+        mount(el, story); } }""", STORY)  # fmt: skip
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("End")  # which scrolls the page
+    assert page.evaluate(where) == ["3", "2", "2"]
+    for at, there in ((1, ["3", "1", "2"]), (2, ["3", "1", "2"])):
+        page.evaluate("at => document.querySelectorAll('.wb-player')[at].scrollIntoView()", at)
+        page.keyboard.press("ArrowLeft")
+        assert page.evaluate(where) == there
 
 
 def test_the_caption_says_the_step_and_the_line_of_code(page):
@@ -166,7 +194,7 @@ def test_a_host_is_told_of_each_move_once(page):
     press(page, "step")
     press(page, "last")
     page.keyboard.press("ArrowRight")
-    assert page.evaluate("moves") == [3, 7, 0]
+    assert page.evaluate("moves") == [3, 7, 3]
 
 
 def test_destroy_leaves_nothing_behind():

@@ -67,6 +67,19 @@ def test_fit_shows_the_whole_picture_with_details_and_without(page, size):
         assert page.evaluate(WIDTH) == fitted
 
 
+def test_the_zoom_is_always_told_and_a_click_on_it_shows_100_percent(page):
+    told = page.locator('[data-action="own"]')
+    resize(page, *SMALL)
+    show(page, story_of(network))
+    for act in ("in", "fit", "out"):
+        shown = "Number(document.querySelector('.wb-picture').getAttribute('width'))"
+        wide = float(page.locator(".wb-picture").get_attribute("viewBox").split()[2])
+        assert told.inner_text() == f"{round(100 * page.evaluate(shown) / wide)}%" != "100%"
+        press(page, act)
+    told.click()
+    assert told.inner_text() == "100%" and told.get_attribute("aria-label") == "100%: show at 100%"
+
+
 def test_100_percent_is_a_button_of_its_own_and_fit_makes_a_small_picture_larger(page):
     press(page, "own")
     assert page.evaluate(SCALE) == 1

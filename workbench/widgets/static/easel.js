@@ -1,6 +1,6 @@
 /** What a picture is looked at with, whatever plays it: the window, the details, the search, the themes and the keys. */
 
-import { fill, focusOn, html, keysAt, labelOf, list, max, picture, standsAt, upon, words } from "./drawing.js";
+import { fill, focusOn, html, keysAt, labelOf, list, max, min, picture, standsAt, upon, words } from "./drawing.js";
 import { fullScreen } from "./full.js";
 import { keyList, menu } from "./menu.js";
 import { playerRoot } from "./root.js";
@@ -11,6 +11,7 @@ import { button, icon, viewport } from "./window.js";
 const THEMES = ["auto", "light", "dark", "projector", "print"];
 const HELD_MS = 2000; // for how long the place of a picture that has gone is kept for the next one
 const holds = new WeakMap(); // the timers of these, by their cells
+const STEPS = ["ArrowRight", "ArrowLeft"], KEYED = ".jp-NotebookPanel, .reveal, .talk"; // and where they do something else
 const PANS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 /** The keys that every picture has, after those of what plays it. */
 const COMMON_KEYS = [
@@ -69,6 +70,11 @@ function keepRoom(root) {
     end();
   };
 }
+/** The first player of the page of which half can be seen. */
+const firstInSight = () => [...document.querySelectorAll(".wb-player")].find((player) => {
+  const { top, bottom, height } = standsAt(player);
+  return min(bottom, innerHeight) - max(top, 0) > min(height, innerHeight) / 2;
+});
 /** One section of the details panel. @param {Detail} detail */
 function section({ heading, kind, body }) {
   const parts = [html("div.wb-heading", {}, words(heading))];
@@ -125,6 +131,11 @@ function finder(boxes, drawn, kinds, { see, leave, enter, inside = () => "" }) {
   let hits = [], at = 0;
   const wanted = () => field.value.trim().toLowerCase();
   const holds = (box) => inside(box).includes(wanted());
+  /** Names come first: the name itself, what begins with it, what has it in it; then what is found by anything else. */
+  const far = ({ title }) => {
+    const name = String(title ?? "").toLowerCase();
+    return name === wanted() ? 0 : name.startsWith(wanted()) ? 1 : name.includes(wanted()) ? 2 : 3;
+  };
   const mark = () => {
     drawn.root.querySelectorAll("[data-found]").forEach((group) => group.removeAttribute("data-found"));
     hits.forEach((box, n) => (drawn.groups.get(box).dataset.found = n === at ? "at" : "too"));
@@ -134,7 +145,8 @@ function finder(boxes, drawn, kinds, { see, leave, enter, inside = () => "" }) {
   };
   const search = () => {
     const before = hits[at], there = [...boxes.values()].filter((box) => wanted() && box.state !== "future");
-    hits = there.filter((box) => findable(box, kinds).includes(wanted()) || inside(box).includes(wanted()));
+    hits = there.filter((box) => findable(box, kinds).includes(wanted()) || inside(box).includes(wanted()))
+      .sort((a, b) => far(a) - far(b));
     at = max(0, hits.indexOf(before));
     mark();
   };
@@ -159,6 +171,7 @@ function finder(boxes, drawn, kinds, { see, leave, enter, inside = () => "" }) {
   };
   element.hidden = true;
   upon(field, "input", () => {
+    hits = []; // the best of what is sought now
     search();
     turn(0);
   });
@@ -203,8 +216,14 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
   const choices = choicesIn(el), chosen = habits.chosen ?? recalled(choices.pictures, story, root);
   const { boxes, arrows } = items, drawn = picture(story, items), full = fullScreen(el, refit);
   chosen.full = full.is() ? { ...chosen.full } : undefined;
-  const view = viewport(drawn, words(story.title) || "Picture", chosen, habits.resized);
-  const { zoom, fit, own } = view, { dressed = el } = habits, said = { kinds: {}, states: {}, ...story.words };
+  const own = button("own", "", () => view.own(), ""), view = viewport(drawn, words(story.title) || "Picture", chosen, {
+    resized: habits.resized,
+    scaled(times) {
+      fill(own, `${Math.round(100 * times)}%`);
+      own.ariaLabel = own.title = `${own.textContent}: show at 100%`;
+    },
+  });
+  const { zoom, fit } = view, { dressed = el } = habits, said = { kinds: {}, states: {}, ...story.words };
   const panel = detailsPanel(close, list(habits.details), said);
   const find = finder(boxes, drawn, said.kinds, { ...habits, see: view.see,
     leave: (group) => focusOn(group ?? root) });
@@ -215,7 +234,7 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
     { action: "out", label: "Zoom out", key: "−", act: smaller, stays: true },
     ...THEMES.map((each) => ({ action: `theme-${each}`, label: each, group: "Theme", act: () => wear(each), on: () => theme() === each })),
     { action: "keys", label: "Keys", key: "?", act: help.toggle }]);
-  bar.append(html("div.wb-zoom", {}, button("fit", "Fit", fit, "Fit"), button("own", "100%", own, "100%"),
+  bar.append(html("div.wb-zoom", {}, own, button("fit", "Fit", fit),
     full.element, more.opener), more.element);
   const body = html("div.wb-body", {}, view.element, view.map.element, view.room, panel.element);
   root.append(bar, ...(habits.under ? [habits.under] : []), find.element, body, html("div.wb-below", {}, ...below), help.element);
@@ -257,6 +276,7 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
     drawn.groups.get(box).ariaExpanded = true;
     show();
     join();
+    view.make([box]); // the panel takes of the picture's room, and never stands where the box was
     // Below the picture it may be out of sight, and then a click would seem to do nothing.
     if (panel.element.offsetTop > view.element.offsetTop) panel.element.scrollIntoView({ block: "nearest" });
   }
@@ -270,6 +290,7 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
     if (panel.element.contains(keysAt())) group.focus();
     panel.element.hidden = true;
     body.removeAttribute("data-told");
+    view.settle();
     selected = null;
     join();
   }
@@ -315,7 +336,7 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
   const acts = {
     "?": help.toggle, Escape: () => (help.shown() ? help.toggle() : selected ? close() : full.is() ? full.leave() : habits.leave?.()),
     "/": () => find.open(), t: () => wear(THEMES[(THEMES.indexOf(theme()) + 1) % THEMES.length]),
-    "+": larger, "=": larger, "-": smaller, 0: fit, 1: own, f: () => full.element.click(), ArrowDown: () => rove(1), ArrowUp: () => rove(-1), ...bound,
+    "+": larger, "=": larger, "-": smaller, 0: fit, 1: view.own, f: () => full.element.click(), ArrowDown: () => rove(1), ArrowUp: () => rove(-1), ...bound,
   };
   upon(drawn.root, "click", ({ target, clientY }) => {
     const box = boxOf(target);
@@ -337,7 +358,7 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
   function press(event) {
     const { key, target } = event, box = boxOf(target), vertical = ["ArrowUp", "ArrowDown", "PageUp", "PageDown"].includes(key);
     const held = root.contains(target);
-    if (event.ctrlKey || event.metaKey || event.altKey || !(held || target === document.body)) return;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
     event.stopPropagation(); // or JupyterLab takes the key: `b` would insert a cell
     if (target.closest("input:not([type=range]), textarea, select")) return habits.typed?.(event); // there they are letters
     if (target.closest(key === " " ? "button" : vertical ? ".wb-details, input" : key.startsWith("Arrow") ? "pre" : "none")) return;
@@ -355,9 +376,13 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
       acts[key]();
     }
   }
-  // The keys of a page of its own need no click first.
-  const hears = dressed === el ? root : document;
-  upon(hears, "keydown", press);
+  /** The keys of a page of its own need no click first, and in a page of text those that step are for the first picture in sight. */
+  function pressOutside(event) {
+    if (event.target !== document.body || event.defaultPrevented) return;
+    if (dressed !== el || (STEPS.includes(event.key) && !root.closest(KEYED) && firstInSight() === root)) press(event);
+  }
+  upon(root, "keydown", press);
+  upon(document, "keydown", pressOutside);
 
   fill(el, root);
   for (const item of drawn.groups.keys()) draw(item);
@@ -387,7 +412,7 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
     destroy() {
       release();
       full.end();
-      hears.removeEventListener("keydown", press);
+      document.removeEventListener("keydown", pressOutside);
       drawn.still();
       view.destroy();
       fill(el);

@@ -53,11 +53,13 @@ function timeline(storyboard) {
   go(-1);
   const backward = steps.findIndex((step) => step.phase === "backward");
   const opening = storyboard.start ?? (backward < 0 ? steps.length - 1 : max(0, backward - 1));
-  return { ...items, steps, go, opening };
+  // Where it starts over from its end: at what it is about, which of a film is all of it.
+  const again = steps.some(({ chapter }) => chapter) || backward === steps.length - 1 ? 0 : max(0, backward);
+  return { ...items, steps, go, opening, again };
 }
 
-/** The controls and the caption: `show` says where the player is, by the steps' numbers. */
-function controls(numbers, act) {
+/** The controls and the caption: `show` says where the player is, by the steps' numbers; `again` is what starts over. */
+function controls(numbers, act, again) {
   const last = max(0, numbers.length - 1), of = (position) => numbers[position] ?? 1;
   const buttons = {
     first: button("first", "First step", () => act.visit(0)),
@@ -73,7 +75,7 @@ function controls(numbers, act) {
   const sentence = html("p.wb-sentence", { "aria-live": "polite" });
   const where = html("span.wb-where"), code = html("code.wb-code");
   const cursor = html("div.wb-cursor", {}, where, code);
-  const when = html("div.wb-when", {}, phase, cursor);
+  const over = html("span.wb-over-said"), when = html("div.wb-when", {}, phase, cursor, over);
   const caption = html("div.wb-caption", {}, sentence, when);
   const bar = html("div.wb-bar", {}, html("div.wb-transport", {}, ...Object.values(buttons)), html("div.wb-place", {}, slider, place));
   for (const part of bar.children) part.hidden = last === 0; // one moment: nothing to step
@@ -97,7 +99,10 @@ function controls(numbers, act) {
     fill(code, words(step?.cursor?.text).trim());
     buttons.first.ariaDisabled = buttons.back.ariaDisabled = position === 0;
     buttons.last.ariaDisabled = position === last;
-    buttons.step.title = position === last ? "Step: start over" : "Step";
+    const ends = last && position === last ? `Step: start ${again}over` : "";
+    buttons.step.ariaLabel = buttons.step.title = ends || "Step";
+    fill(buttons.step, "Step", icon(ends ? "again" : "step"));
+    fill(over, ends);
   };
   const playing = (yes) => {
     const label = (buttons.play.ariaLabel = buttons.play.title = yes ? "Pause" : "Play");
@@ -121,7 +126,7 @@ function stage(el, storyboard, options = {}) {
   const story = timeline(storyboard), { boxes, steps } = story, last = max(0, steps.length - 1);
   let number = 0; // of a step among all, of which some may be left out
   const numbers = steps.map((step) => (number += step.stands ?? 1));
-  const { bar, caption, show, playing } = controls(numbers, { visit, move, play });
+  const { bar, caption, show, playing } = controls(numbers, { visit, move, play }, story.again ? "backward " : "");
   const film = parts(steps, visit, storyboard.curves);
   const guess = prediction(story, () => {
     focusOn(root);
@@ -212,11 +217,11 @@ function stage(el, storyboard, options = {}) {
     arrive(seen);
     guess.focus();
   }
-  /** A step on, or back; from the last one on to the first: there most pictures open. */
+  /** A step on, or back; from the last one, where most pictures open, to where what they are about begins. */
   function move(by) {
     const over = by === 1 && position === last;
-    if (over) seen = 0; // so all of it can be predicted
-    visit(over ? 0 : position + by);
+    if (over) seen = story.again; // so all of it can be predicted
+    visit(over ? story.again : position + by);
   }
   function predict(yes) {
     predicts = yes;
@@ -236,7 +241,7 @@ function stage(el, storyboard, options = {}) {
     root.dataset.playing = true;
     playing(true);
     timer = setInterval(advance, PLAY_MS);
-    if (position === last) go(0);
+    if (position === last) go(story.again);
     else advance();
   }
 

@@ -18,8 +18,9 @@ const DRAGGED = 4; // px that a pointer moves before it drags: less is a click
 const UNMAPPED = ["region", "level", "frame", "name", "story", "text", "heading", "tick", "line"]; // what an overview leaves out
 const ICONS = {
   first: "M4 3v10M12 3 7 8l5 5", back: "M10 3 5 8l5 5", step: "m6 3 5 5-5 5", last: "M12 3v10M4 3l5 5-5 5",
-  play: "M5 3v10l8-5z", pause: "M5 3v10M11 3v10",
-  full: "M3 6V3h3m4 0h3v3m0 4v3h-3m-4 0H3v-3", part: "M3 6h3V3m4 0v3h3m0 4h-3v3m-4 0v-3H3",
+  again: "M13 8A5 5 0 1 1 11.2 4.2M11.8 1.5v3h-3", play: "M5 3v10l8-5z", pause: "M5 3v10M11 3v10",
+  full: "M9.5 3H13v3.5M13 3 9.5 6.5M6.5 13H3V9.5M3 13l3.5-3.5", part: "M13 6.5H9.5V3m0 3.5L13 3M3 9.5h3.5V13m0-3.5L3 13",
+  fit: "M2 5V2.5h3m6 0h3V5m0 6v2.5h-3m-6 0H2V11M5.5 6h5v4h-5z",
   close: "m4 4 8 8m0-8-8 8", menu: "M3 4h10M3 8h10M3 12h10",
   forward: "M8 2v11m-4-4 4 4 4-4", backward: "M8 14V3M4 7l4-4 4 4",
 };
@@ -73,9 +74,9 @@ export function roomIn(el) {
  * The window onto the picture: zooms, fits, is dragged, and scrolls to what a step is about. `chosen.zoom` is how many
  * times its own size the reader wants the picture, or "fit"; of itself it opens whole, if it can be read so. While it
  * takes the whole window of the browser, `chosen.full` is what was chosen there. `resized` hears whether the theme wants
- * it large.
+ * it large, `scaled` how many times its own size the picture is.
  */
-export function viewport(drawn, title, chosen, resized) {
+export function viewport(drawn, title, chosen, { resized, scaled }) {
   const names = { class: "wb-view", role: "group", "aria-label": title };
   const element = html("div", names, html("div.wb-sheet", {}, drawn.root, drawn.dots));
   const room = html("div.wb-room"); // as high as the window may be, which its own height does not always tell
@@ -155,6 +156,7 @@ export function viewport(drawn, title, chosen, resized) {
       : opening(across, down);
     drawn.root.setAttribute("width", drawn.width * scale);
     drawn.root.setAttribute("height", drawn.height * scale);
+    scaled(scale / size);
     map.element.hidden = drawn.width * scale <= MANY * across && drawn.height * scale <= MANY * down;
     survey();
     const now = words([across, down, scale]);
@@ -226,6 +228,11 @@ export function viewport(drawn, title, chosen, resized) {
     },
     pan: (across, down) => scroll(80 * across, 80 * down),
     see: (item) => reveal([item], true),
+    /** Give the picture the room that there is now, and have these items in sight there. */
+    make(items) {
+      settle();
+      reveal(items);
+    },
     /** Keep these items in sight, also when the window changes. */
     keep(items) { reveal(kept = items, true); },
     destroy: () => observer.disconnect(),
