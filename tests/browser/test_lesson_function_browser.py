@@ -91,8 +91,13 @@ def test_a_click_shows_both_recipes_and_what_went_in_and_out_as_it_comes(lesson:
 def test_a_gradient_of_several_numbers_travels_with_its_norm(player: Player) -> None:
     for moment in [
         ([], [("loss to loss = y.sum()", "1.0")], [], {}),
-        (["loss = y.sum()"], [(f"loss = y.sum() to {APPLIED}", "[1. 1. 1.]  ‖1.73‖, grad, broadcast to (3,)")], [], {}),
-        ([APPLIED], [(f"{APPLIED} to x", "[2. -4. 6.]  ‖7.48‖")], ["saved x"], {}),
+        (
+            ["loss = y.sum()"],
+            [(f"loss = y.sum() to {APPLIED}", "[1. 1. 1.]  norm 1.73, grad, broadcast to (3,)")],
+            [],
+            {},
+        ),
+        ([APPLIED], [(f"{APPLIED} to x", "[2. -4. 6.]  norm 7.48")], ["saved x"], {}),
         (["x"], [], ["saved x"], {"x": "[2. -4. 6.]"}),
         ([], [], ["saved x"], {"x": "[2. -4. 6.]"}),
     ]:

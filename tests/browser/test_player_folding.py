@@ -63,7 +63,7 @@ def stories(draw: st.DrawFn) -> Storyboard:
     """A program in which gradients travel: what each arrow tells alone, and of a sum that it is the last part of."""
     scene, steps = draw(scenes()), []
     lies_in = paths(scene)
-    labels, tones = st.sampled_from(["‖1‖", "2.0\nlost"]), st.sampled_from(["plus", "faint", "bad"])
+    labels, tones = st.sampled_from(["norm 1", "2.0\nlost"]), st.sampled_from(["plus", "faint", "bad"])
     any_norm = st.floats(1e-7, 1e7).map(lambda norm: float(f"{norm:.6g}"))
     norms = st.one_of(st.sampled_from([None, 0.0, 2.125, 12.25, 0.3125]), any_norm)
     looks = st.tuples(labels, st.integers(0, 4), tones, norms)

@@ -69,7 +69,7 @@ def test_a_dense_graph_is_laid_out(sources):
 def test_in_a_tangle_of_few_boxes_arrows_are_straight(monkeypatch):
     chance = random.Random(0)
     sources = {f"n{n}": [f"n{chance.randrange(n)}" for _ in range(10 if n else 0)] for n in range(36)}
-    scene = graph(sources, "[1. 2.]  ‖0.5‖")
+    scene = graph(sources, "[1. 2.]  norm 0.5")
     _, labels = largest(scene, [])
     _, settings = thinned([*scene.arrows.values()], {id: id for id in scene.boxes}, labels)
     assert "splines=line" in settings  # to bend every arrow around every label takes Graphviz very long

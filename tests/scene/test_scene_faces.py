@@ -72,7 +72,7 @@ def test_text_tells_what_became_of_everything():
     board = Storyboard(loss().at(10), title="later")
     text = to_text(board)
     assert "MulBackward0 (running): self * other" in text and "saved self (freed)" in text
-    assert "w (leaf, ready): float64 (3,); receives the gradient [1, 4, 9], ‖·‖ = 9.899" in text
+    assert "w (leaf, ready): float64 (3,); receives the gradient [1, 4, 9], norm 9.899" in text
 
 
 def test_a_sentence_stands_for_the_image():

@@ -117,7 +117,7 @@ def test_what_is_not_described_describes_itself():
     assert told["boxes"][1]["alt"] == "SquareBackward (custom Function); y = x * x; not created yet"
     assert told["steps"][2]["boxes"]["n1"]["alt"] == "SquareBackward (custom Function); y = x * x; running"
     assert told["steps"][2]["arrows"]["x>n1"]["alt"] == (
-        "gradient flowing from SquareBackward back to x: [2, 4, 6], ‖·‖ = 7.483"
+        "gradient flowing from SquareBackward back to x: [2, 4, 6], norm 7.483"
     )
 
 

@@ -420,7 +420,7 @@ def test_a_net_whose_gradients_were_not_cleared_says_so_where_the_film_opens_tho
         assert told.count(f"Sequential: SGD changes {names}.") == 3 and "sub_" not in told
     after = board.at(next(last for _, last, said in reversed(board.stops) if "SGD changes" in said))
     changed = [box.lines[-1] for box in after.boxes.values() if box.title in closed]
-    assert len(changed) == len(closed) and all(re.fullmatch(r"changed by ‖[\d.]+‖", line) for line in changed)
+    assert len(changed) == len(closed) and all(re.fullmatch(r"changed by norm [\d.]+", line) for line in changed)
 
 
 ZEROING = {

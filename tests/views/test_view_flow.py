@@ -48,14 +48,16 @@ def test_the_flow_of_a_small_network_opens_layer_by_layer_in_a_window():
         ("0 › Linear", net[0], "(16, 4) → (16, 8)"),
         ("2 › Linear", net[2], "(16, 8) → (16, 1)"),
     ):
-        rows = [f"{name} {tuple(p.shape)} ‖{p.grad.norm().item():.3g}‖" for name, p in layer.named_parameters()]
-        assert seen[title].lines == (shapes, ", ".join(rows))
+        rows = [
+            f"{name} {tuple(p.shape)}, grad norm {p.grad.norm().item():.3g}" for name, p in layer.named_parameters()
+        ]
+        assert seen[title].lines == (shapes, *rows)
     closed = trace.show("flow", depth=0).storyboard.at().boxes.values()
     (whole,) = [box for box in closed if box.title == "net › Sequential"]
     norms = [math.hypot(*[p.grad.norm().item() for p in layer.parameters()]) for layer in (net[0], net[2])]
     assert whole.lines == (
-        f"49 parameters, grad ‖{math.hypot(*norms):.3g}‖",
-        f"net.0 ‖{norms[0]:.3g}‖, net.2 ‖{norms[1]:.3g}‖",
+        f"49 parameters, grad norm {math.hypot(*norms):.3g}",
+        f"net.0 norm {norms[0]:.3g}, net.2 norm {norms[1]:.3g}",
     )
 
 

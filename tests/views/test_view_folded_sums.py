@@ -17,7 +17,7 @@ from workbench.recording import Trace, record
 from workbench.scene.labels import label_size
 from workbench.views import grouped_graph
 
-NUMBER = re.compile(r"‖([^‖]+)‖")
+NUMBER = re.compile(r"norm ([^\s,]+)")
 
 
 def array(value: Any) -> Any:
@@ -106,8 +106,8 @@ def test_gradients_for_two_values_or_of_two_passes_are_counted(
         both.sum().backward()
     assert "2 gradients" in arrows_of_closed(two_values, view)
     assert "; receives 2 gradients" in str(two_values.show(view, open=[]))
-    assert not any("‖" in label for label in arrows_of_closed(two_passes, view))
-    assert any("‖" in label for label in arrows_of_closed(one_pass, view))
+    assert not any("norm " in label for label in arrows_of_closed(two_passes, view))
+    assert any("norm " in label for label in arrows_of_closed(one_pass, view))
 
 
 def rnn() -> tuple[Any, dict[str, Any]]:
@@ -175,7 +175,7 @@ def test_a_place_is_kept_for_the_number_of_the_second_arrow_from_a_value() -> No
         z.sum().backward()
     board = trace.show(open=[]).storyboard
     ((id, arrow),) = [(id, each) for id, each in board.at().arrows.items() if each.target in board.folding.groups]
-    assert "‖" in arrow.label and board.layout.arrows[id].label.w >= label_size(arrow.label)[0]
+    assert "norm " in arrow.label and board.layout.arrows[id].label.w >= label_size(arrow.label)[0]
 
 
 @pytest.mark.parametrize("view", ["graph", "flow"])

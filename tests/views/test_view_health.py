@@ -219,7 +219,7 @@ def test_a_step_says_which_rows_are_far_from_what_is_usual() -> None:
     board = trained(6, broken_at=3)[0].show("health").storyboard
     assert "Not finite: Net" in board.steps[3].caption and "more" in board.steps[3].caption
     assert "Not finite" not in board.steps[1].caption
-    assert "Net › head › bias, a parameter (1): ‖gradient‖ typically" in str(trained(2)[0].show("health"))
+    assert "Net › head › bias, a parameter (1): gradient norm typically" in str(trained(2)[0].show("health"))
 
 
 def test_zeros_that_nobody_counted_are_unknown() -> None:

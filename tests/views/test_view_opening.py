@@ -352,7 +352,7 @@ def test_a_closed_group_tells_at_every_step_of_all_that_it_holds(name):
             outside = [each for each in gone if each.source not in inside]
             said = "".join([detail.body for detail in box.details if detail.heading == "Gradient"])
             for way, arrows in (("in", came), ("out", outside)):
-                found = re.search(rf"\b{way} ‖?([^‖,]+?)‖?(?: in ([\d,]+))?(?:,|$)", said)
+                found = re.search(rf"\b{way} (?:norm )?([^,]+?)(?: in ([\d,]+))?(?:,|$)", said)
                 assert bool(found) == bool(arrows)
                 # Gradients for one value add up: what they give is not told by their norms.
                 if len(arrows) == 1:
@@ -363,7 +363,7 @@ def test_a_closed_group_tells_at_every_step_of_all_that_it_holds(name):
 
 def _rows(box):
     """The parameters that a module of one operation tells, `weight (8, 4)`, with the norms of their gradients."""
-    rows = re.findall(r"(\w+ \([\d, ]*\))(?: ‖([^‖]+)‖)?", "\n".join(box.lines))
+    rows = re.findall(r"(\w+ \([\d, ]*\))(?:, grad norm ([^\s,;]+))?", "\n".join(box.lines))
     return {row: float(norm) if norm else None for row, norm in rows}
 
 
@@ -376,7 +376,7 @@ def _expected(frame, parameters):
 
 def norm(label):
     """The norm that stands at an arrow; one number is its own, and a slope may stand before it or below."""
-    norms = re.findall(r"‖([^‖]+)‖", label) or re.findall(r"-?[\d.]+(?:e[-+]\d+)?", label.partition("\n")[0])
+    norms = re.findall(r"norm ([^\s,]+)", label) or re.findall(r"-?[\d.]+(?:e[-+]\d+)?", label.partition("\n")[0])
     return float(norms[-1])
 
 
@@ -511,7 +511,7 @@ def test_a_picture_opens_where_the_last_backward_is_over(name):
     assert not [step for step in board.steps[board.start + 1 :] if step.phase == "backward" and step.caption]
     assert {box.state for box in work(board)} <= {"done", "over"}
     came = [arrow for arrow in board.at(board.start).arrows.values() if arrow.kind == "edge" and arrow.state == "done"]
-    assert sum("‖" in arrow.label for arrow in came) >= 2
+    assert sum("norm " in arrow.label for arrow in came) >= 2
     not_finite = any("not finite" in line for box in board.scene.boxes.values() for line in box.lines)
     assert not_finite or name != "masked_attention"
 
@@ -552,7 +552,7 @@ def test_an_arrow_for_several_gradients_tells_the_norm_of_their_sum_or_how_many_
                 continue  # what is known is the sum of all gradients that came for one value
             if all(arrow.kind == "edge" and arrow.state == "done" for arrow in ways):
                 several += 1
-                assert re.search(r"‖[^‖]+‖|^-?\d", merged[id].label)
+                assert re.search(r"^norm |^-?\d", merged[id].label)
     assert several or name not in ("resnet18", "resnet", "two_blocks", "scopes", "gpt")
 
 

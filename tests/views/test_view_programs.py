@@ -149,11 +149,11 @@ def test_a_step_holds_only_what_changed(line):
     waiting = step.boxes["n2"]["details"][-1]
     assert (waiting.heading, waiting.body["text"]) == ("Gradient waiting", "[1. 1. 1.]")
     assert step.arrows == {  # how a gradient came about is said while its node runs
-        "n4.0": {"state": "done", "label": "[1. 1. 1.]  ‖1.73‖", "brief": None},
+        "n4.0": {"state": "done", "label": "[1. 1. 1.]  norm 1.73", "brief": None},
         "n3.0": {
             "state": "flowing",
-            "label": "[1. 1. 1.]  ‖1.73‖\ngrad, unchanged",
+            "label": "[1. 1. 1.]  norm 1.73\ngrad, unchanged",
             "norm": 1.73205,
-            "brief": "[1. 1. 1.]  ‖1.73‖",
+            "brief": "[1. 1. 1.]  norm 1.73",
         },
     }

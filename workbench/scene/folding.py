@@ -152,7 +152,7 @@ def side_by_side(arrows: Sequence[Arrow]) -> Arrow:
     if len(moved) == 1:
         norm = told["norm"] = moved[0].norm
         # Of two numbers as near, Python writes the even one and a page the larger: here there are no such two.
-        number = "" if norm is None else f"‖{norm * (1 - 1e-12):.3g}‖"
+        number = "" if norm is None else f"norm {norm * (1 - 1e-12):.3g}"
     told["label"] = "\n".join(filter(None, [number, told["label"]]))
     return replace(next(arrow for arrow in moved if arrow.state == told["state"]), **told)
 

@@ -32,7 +32,7 @@ from .model import AROUND, FOLDING, FORMAT, VERSION, Box, Curves, Detail, Scene,
 from .region_layouts import RegionLayouts
 
 NO_STEP = "There is no step {}; this {} has {}, counted from 0."
-_LONGEST_NORM = "‖1.23e-05‖"
+_LONGEST_NORM = "norm 1.23e-05"
 _UNSEEN = {"d": "", "lx": 0, "ly": 0, "lw": 0, "lh": 0}  # the way of an arrow that lies in a closed group
 
 

@@ -12,10 +12,10 @@ from ..scene.model import ArrowTone
 from ..trace.frame import EdgeState, Frame, Key
 from ..trace.records import BackwardStarted, NodeFinished
 from ..trace.schema import Record
-from ..trace.values import Value, number, series
+from ..trace.values import Value, series
 from .gradient_totals import total_of
 from .graph import Drawing, Graph
-from .value_display import text_of, whole
+from .value_display import norm_of, text_of, whole
 
 LEGEND = "Arrow width shows gradient size; a leaf's grad is the sum of its arrows, not counting the pale ones."
 SHARED = "Arrow width shows gradient size; a leaf's grad sums its arrows and its other uses, not counting pale ones."
@@ -121,10 +121,11 @@ class Flow(Graph):
                 norms.setdefault((frame.tensors[id].name or "").rpartition(".")[0], []).append(grad.norm)
         if not norms:
             return []
-        modules = [f"{module or 'others'}\xa0‖{math.hypot(*several):.3g}‖" for module, several in norms.items()]
+        modules = [f"{module or 'others'} {norm_of(math.hypot(*several))}" for module, several in norms.items()]
+        modules = [each.replace(" ", "\xa0") for each in modules]
         lines = textwrap.wrap(", ".join(modules), TEXT_COLUMNS) if 1 < len(modules) <= _MODULES else []
         parts = [line.replace("\xa0", " ") for line in lines]
-        return [f"grad ‖{math.hypot(*[norm for several in norms.values() for norm in several]):.3g}‖", *parts]
+        return [f"grad {norm_of(math.hypot(*[norm for several in norms.values() for norm in several]))}", *parts]
 
     def _added(self, frame: Frame, id: str) -> list[str]:
         """Return what has arrived at a fork so far and its sum, for each output of a node."""
@@ -213,9 +214,12 @@ class Flow(Graph):
 
     def _label(self, frame: Frame, key: str, edge: EdgeState, grad: Value, word: str, brief: bool = False) -> str:
         found = self.slopes(frame, key) if edge.state == "flowing" and not brief else None
-        norm = f"‖{number(grad.norm)}‖" if grad.shape and grad.is_known else ""
+        norm = norm_of(grad.norm) if grad.shape and grad.is_known else ""
         text = self._say(whole if norm else text_of, grad, LABEL_COLUMNS)
-        lines = [found.label if found and found.product else text, f"{norm} {_signs(grad)}".rstrip() if norm else ""]
+        lines = [
+            found.label if found and found.product else text,
+            ", ".join(filter(None, [norm, norm and _signs(grad)])),
+        ]
         if found is not None and not found.product:
             short = f"{norm}  {found.label}"
             short = short if columns(short) <= LABEL_COLUMNS else found.label
@@ -234,8 +238,8 @@ def _signs(grad: Value) -> str:
     if grad.nonfinite or grad.min is None or grad.max is None or not grad.norm:
         return ""
     if grad.min >= 0:
-        return "all +" if grad.min > 0 else "+ and 0"
-    return ("all −" if grad.max < 0 else "− and 0") if grad.max <= 0 else "+ and −"
+        return "all positive" if grad.min > 0 else "none negative"
+    return ("all negative" if grad.max < 0 else "none positive") if grad.max <= 0 else "both signs"
 
 
 def _summed(frame: Frame, edge: EdgeState) -> str:
@@ -274,7 +278,7 @@ def _made_of(before: Value | None, after: Value | None) -> str:
     room = (TEXT_COLUMNS - 19) // 2
     told = [each.text(line=room) if each is not None else "nothing" for each in (after, before)]
     if max(map(len, told)) > room:
-        told = [f"‖{number(each.norm)}‖" if each is not None else "nothing" for each in (after, before)]
+        told = [norm_of(each.norm) if each is not None else "nothing" for each in (after, before)]
     return f"a hook changed {told[1]} to {told[0]}"
 
 
@@ -283,9 +287,9 @@ def _addition(start: str, *grads: Value) -> list[str]:
     total = total_of(grads)
     terms = [grad.text(line=TEXT_COLUMNS - 2) for grad in grads[:_TERMS]]
     if total is None or any(term.startswith(("from", "no")) for term in terms):
-        norms = [f"‖{number(grad.norm)}‖" for grad in grads[:2]]
+        norms = [norm_of(grad.norm) for grad in grads[:2]]
         told = series([*norms, f"{len(grads) - 2} more"] if len(grads) > 2 else norms)
-        return [f"{start} {len(grads)} gradients:", told, *([f"their sum ‖{number(total.norm)}‖"] if total else [])]
+        return [f"{start} {len(grads)} gradients:", told, *([f"their sum: {norm_of(total.norm)}"] if total else [])]
     result = total.text(line=TEXT_COLUMNS - 2)
     signed = [f"− {term[1:]}" if term.startswith("-") else f"+ {term}" for term in terms[1:]]
     line = " ".join([start, terms[0], *_with_rest(signed, len(grads) - _TERMS), "=", result])

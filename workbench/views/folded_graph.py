@@ -18,7 +18,7 @@ from .groups import Group
 from .lanes import tangent_box, tangent_in
 from .links import Links
 from .memory import bytes_said
-from .value_display import fact
+from .value_display import fact, size_of
 
 SUM = "sum of {:,}: {}"  # of all that a tensor received in one backward pass, at the arrow from it
 _ENDINGS = {"gradient": "", "constant": ".c", "cut": ".cut"}  # of the ids of arrows that stand for several edges
@@ -346,8 +346,7 @@ class FoldedGraph:
             weight, tone = self._view.looks(total)
             if all(frame.edges[key].lost for key in mine):
                 weight, tone = 1, "faint"
-            text = f"‖{total.norm:.3g}‖" if total.shape else total.text()
-            within[group] = len(mine), "\n".join([text, *lost]), weight, tone, fact(total.norm)
+            within[group] = len(mine), "\n".join([size_of(total), *lost]), weight, tone, fact(total.norm)
         return with_changes(arrow, {"within": within}) if within else arrow
 
     def _tell_use(
@@ -496,5 +495,5 @@ class FoldedGraph:
 def _with_line(label: str, line: str) -> str:
     """Return a label with one more line below its number."""
     lines = label.split("\n") if label else []
-    number = next((n for n, each in enumerate(lines, 1) if "‖" in each), 1)
+    number = next((n for n, each in enumerate(lines, 1) if "norm " in each), 1)
     return "\n".join([*lines[:number], line, *lines[number:]])

@@ -12,6 +12,7 @@ import numpy as np
 from ..trace.frame import EdgeState, Frame
 from ..trace.values import Value
 from .graph import arrived
+from .value_display import size_of
 
 ADDED = 32  # edges whose gradients are added, value by value, whenever one has changed
 
@@ -44,7 +45,7 @@ def norms_of(frame: Frame, bundle: EdgeBundle) -> tuple[str, float | None]:
         known = arrived(frame, source)
     if known is None:
         return "", None
-    return f"‖{known.norm:.3g}‖" if known.shape and known.is_known else known.text(), known.norm
+    return size_of(known), known.norm
 
 
 @dataclass(slots=True)
@@ -74,9 +75,7 @@ class GradientTotal:
     @property
     def norms(self) -> str:
         """Return the norm of the only gradient."""
-        if self.grad is None:
-            return "none"
-        return f"‖{self.grad.norm:.3g}‖" if self.grad.shape else self.grad.text()
+        return "none" if self.grad is None else size_of(self.grad)
 
 
 def _rank(grad: Value | None) -> float:

@@ -25,7 +25,7 @@ from ..trace.records import (
 )
 from ..trace.schema import Record
 from ..trace.timeline import Timeline
-from ..trace.values import Value, number, series
+from ..trace.values import Value, series
 from .hooks_told import badges
 from .lanes import Lanes
 from .node_boxes import (
@@ -50,6 +50,7 @@ from .value_display import (
     fact,
     label_of,
     left_out,
+    size_of,
     with_more,
 )
 
@@ -293,8 +294,7 @@ class Graph:
         total = arrived(frame, edge.source)
         if total is None:
             return count, "", *self.looks(None), None
-        label = total.text() if not total.shape else f"‖{number(total.norm)}‖"
-        return count, label, *self.looks(total), fact(total.norm)
+        return count, size_of(total), *self.looks(total), fact(total.norm)
 
     def looks(self, grad: Value | None) -> tuple[int, ArrowTone]:
         """Return the width of a gradient's arrow, and its tone."""

@@ -209,7 +209,7 @@ def closed_box(frame: Frame, summary: GroupSummary, came: EdgeBundle, went: Edge
     gone = f"{summary.gone:,} freed" if 0 < summary.gone < summary.held else ""
     saves = [] if view.shows_gradients else summary.saves()
     if group.single and 0 < len(summary.parameters) <= _ROWS:
-        told = [line for line in told if not line.startswith("grad ‖")]  # a row has it
+        told = [line for line in told if not line.startswith("grad norm")]  # a row has it
         lines = [summary.shapes(frame), *rows_of(frame, summary.parameters), *saves, *told, gone]
     elif view.shows_gradients and summary.leaves:
         lines = [", ".join([*summary.holds(frame), *told[:1]]), *told[1:], gone]

@@ -20,6 +20,7 @@ from ..trace.values import number
 from .after_backward import NODES, TrainingMoment, graph_after_backward
 from .health_places import Places, modules_around, places_in, places_named, rows_at
 from .health_rows import ShownCells, ShownRow, opened_rows, seen_rows, shown_rows
+from .value_display import norm_of
 
 LEGEND = "Bars show each row's typical gradient norm (log scale); zeros is the share that is exactly 0, ? if unknown."
 LOG_LEGEND = (
@@ -209,7 +210,7 @@ class HealthChart:
             (
                 "bar",
                 _BAR,
-                ("‖grad‖, ‖output‖" if outputs else "‖gradient‖", f"{_power(self._low)}…{_power(self._high)}"),
+                ("norm: grad, output" if outputs else "gradient norm", f"{_power(self._low)}…{_power(self._high)}"),
             ),
             ("norm", _NUMBER, ("", "now")),
             ("ratio", _NUMBER, ("update/", "weight")),
@@ -269,7 +270,7 @@ class HealthChart:
         self._shown[id] = told
         around: dict[str, Any] = {"region": region, "instead": instead}
         if told.usual is not None:
-            said = f"{told.name}, {told.kind}: ‖{told.measured}‖ typically {number(told.usual, digits=3)}"
+            said = f"{told.name}, {told.kind}: {told.measured} norm typically {number(told.usual, digits=3)}"
             place = (self._names, y + 3, self._width(told.usual), _ROW - 9.0)
             self._add(f"{id}.bar", "bar", place, alt=said, details=self._details(told), **around)
             if not told.usual:
@@ -470,9 +471,9 @@ def _said(cell: HealthCell | None, told: ShownCells) -> str:
     if cell is None:
         return "not used"
     measured = told.measured
-    parts = [f"no {measured}" if cell.norm is None else f"‖{measured}‖ {number(cell.norm, digits=3)}"]
-    parts += [f"‖value‖ {number(cell.value, digits=3)}"] if cell.value is not None and measured == "gradient" else []
-    parts += [f"‖update‖ / ‖weight‖ {number(cell.ratio, digits=3)}"] if cell.ratio is not None else []
+    parts = [f"no {measured}" if cell.norm is None else f"{measured} {norm_of(cell.norm)}"]
+    parts += [f"value {norm_of(cell.value)}"] if cell.value is not None and measured == "gradient" else []
+    parts += [f"update/weight {number(cell.ratio, digits=3)}"] if cell.ratio is not None else []
     parts += [f"{cell.zeros:.0%} zeros"] if cell.zeros else []
     parts += ["zeros unknown"] if cell.zeros is None and cell.norm is not None else []
     parts += [f"its {cell.nonfinite} is not finite"] if cell.nonfinite else []

@@ -25,7 +25,17 @@ from ..trace.schema import Record
 from .expressions import UNKNOWN, fitted_text
 from .items import Item
 from .titles import title_of
-from .value_display import BOX_COLUMNS, FormatCache, behind_head, brief_of, head_of, left_out, lines_of, value_detail
+from .value_display import (
+    BOX_COLUMNS,
+    FormatCache,
+    behind_head,
+    brief_of,
+    head_of,
+    left_out,
+    lines_of,
+    norm_of,
+    value_detail,
+)
 from .written import computes, transforms, tree_of
 
 _TANGENT = ".tangent"  # behind a tensor's id
@@ -264,7 +274,7 @@ class Lanes:
         details.append(self._say(value_detail, "Tangent", f"of {what}", tangent.value))
         details += self.level_details(frame, id, tangent=True)
         formula = [code.text for code in pushed.code if code.name == "tangent"] if pushed else []
-        norm = f"‖{tangent.value.norm:.3g}‖"
+        norm = norm_of(tangent.value.norm)
         text = self._say(brief_of, tangent.value, BOX_COLUMNS - len(norm) - 2)
         text = f"{text}  {norm}" if tangent.value.shape else text
         lines = (*formula, *behind_head(head_of(tangent.value), text))

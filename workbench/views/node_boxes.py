@@ -20,12 +20,13 @@ from .value_display import (
     head_of,
     left_out,
     lines_of,
+    norm_of,
     trouble_of,
     value_detail,
     whole,
 )
 
-_GRADIENT = 11  # columns of the norm of a gradient behind its parameter, at most
+_GRADIENT = 20  # columns of the norm of a gradient behind its parameter, at most
 _EXPRESSION = 18  # columns of an expression that names what is saved
 _NEEDLESS = "no gradient"  # of a constant
 _NARROW = 24  # columns of its shape and numbers on one line: a larger one has them on two
@@ -195,14 +196,14 @@ def output_box(say: FormatCache, frame: Frame, id: str, nr: int) -> Box:
 def rows_of(frame: Frame, parameters: Collection[str]) -> list[str]:
     """Return a module's parameters with their gradients' norms, one per line, or all on one if there is always room."""
     rows = [_row_of(frame, id) for id in parameters]
-    room = sum(columns(row.partition(" ‖")[0]) + 2 + _GRADIENT for row in rows) - 2
-    return [", ".join(rows)] if len(rows) > 1 and room <= GROUP_COLUMNS else rows
+    room = sum(columns(row.partition(", grad norm")[0]) + 2 + _GRADIENT for row in rows) - 2
+    return ["; ".join(rows)] if len(rows) > 1 and room <= GROUP_COLUMNS else rows
 
 
 def _row_of(frame: Frame, id: str) -> str:
-    """`weight (16, 3) ‖0.3‖`."""
+    """`weight (16, 3), grad norm 0.3`."""
     tensor = frame.tensors[id]
-    norm = f" ‖{tensor.grad.norm:.3g}‖" if tensor.grad is not None else ""
+    norm = f", grad {norm_of(tensor.grad.norm)}" if tensor.grad is not None else ""
     return f"{frame.called(id).rpartition('.')[2]} {tensor.value.shape}{norm}"
 
 

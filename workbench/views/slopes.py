@@ -21,6 +21,7 @@ from ..scene.labels import LABEL_COLUMNS, columns
 from ..trace.facts import Code
 from ..trace.frame import Frame, NodeState
 from ..trace.values import Value, number
+from .value_display import norm_of
 
 _LONGEST = 24  # columns of an expression that stands for a tensor without a name
 _WIDEST = 60  # columns of a slope
@@ -184,7 +185,7 @@ class _Finder:
         if filled and "…" not in filled + came.text() and "from " not in filled + came.text():
             told = f"{words}{ends} = {came.text()} × {filled} = {sent.text()}"
         else:
-            told = f"{words}{ends}: ‖{number(came.norm)}‖ becomes ‖{number(sent.norm)}‖"
+            told = f"{words}{ends}: {norm_of(came.norm)} becomes {norm_of(sent.norm)}"
         return Slope(label, told) if columns(words) <= _WIDEST else None
 
     def _scalar(self, factor: ast.expr | None, value: Any) -> Slope | None:

@@ -34,7 +34,7 @@ from ..trace.values import Value, said, series
 from .graph import Graph
 from .grouped_graph import planned
 from .player_steps import changed_fields, tell
-from .value_display import BOX_COLUMNS
+from .value_display import BOX_COLUMNS, norm_of
 
 _MOST = 12  # steps shown of a long training run
 _LEAST = 3  # in any case, and points that a curve must have
@@ -65,7 +65,7 @@ class Changing:
                 line = f"changed: its norm was {before.norm:.3g}"
             else:
                 by = change.brief(BOX_COLUMNS - 11)
-                by = f"‖{change.norm:.3g}‖" if by.startswith("from ") else by
+                by = norm_of(change.norm) if by.startswith("from ") else by
                 line = f"was {before.brief(BOX_COLUMNS)}, changed by {by}"
                 line = line if len(line) <= BOX_COLUMNS else f"changed by {by}"
             drawn[-1].lines += (line,)
@@ -80,7 +80,7 @@ class Changing:
         changes = [changed[1] for id in ids if (changed := self._change(frame, id))]
         known = [change.norm for change in changes if change is not None]
         if changes:
-            notes.append(f"changed by ‖{math.hypot(*known):.3g}‖" if len(known) == len(changes) else "changed")
+            notes.append(f"changed by {norm_of(math.hypot(*known))}" if len(known) == len(changes) else "changed")
         return notes
 
     def _rest(self, frame: Frame, id: str) -> list[str]:

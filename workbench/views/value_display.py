@@ -63,11 +63,21 @@ def whole(value: Value, line: int) -> str:
     return "" if value.shape and (value.values is None or "…" in text or not text.startswith("[")) else text
 
 
+def norm_of(norm: float) -> str:
+    """`norm 0.163`: how large an array is, with three significant digits."""
+    return f"norm {number(float(norm), digits=3)}"
+
+
+def size_of(value: Value) -> str:
+    """Return the norm of an array, or a single number with its sign."""
+    return norm_of(value.norm) if value.shape and value.is_known else value.text()
+
+
 def label_of(grad: Value | None) -> str:
     """Return a gradient for an arrow: its values, its norm, and what is wrong with it."""
     if grad is None:
         return "no gradient"
-    norm = f"‖{grad.norm:.3g}‖" if grad.shape and grad.is_known else ""
+    norm = norm_of(grad.norm) if grad.shape and grad.is_known else ""
     text = whole(grad, LABEL_COLUMNS - len(norm) - 2)
     text = f"{text}  {norm}".strip() if text or norm else grad.text(line=LABEL_COLUMNS)
     return "\n".join([text, *trouble_of(grad)])
@@ -77,7 +87,7 @@ def line_of(grad: Value | None) -> str:
     """Return the same as `label_of`, but on one line: fewer values if the norm needs the room."""
     if grad is None or not grad.shape or not grad.is_known:
         return label_of(grad)
-    norm = f"  ‖{grad.norm:.3g}‖"
+    norm = f"  {norm_of(grad.norm)}"
     text = grad.brief(LABEL_COLUMNS - len(norm))
     text += norm if len(text) + len(norm) <= LABEL_COLUMNS else ""
     return "\n".join([text, *trouble_of(grad)])

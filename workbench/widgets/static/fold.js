@@ -205,7 +205,7 @@ function sideBySide(arrows) {
   if (!moved.length) return { ...there[0], label: "" };
   const told = byRules(moved);
   if (moved.length === 1) told.norm = moved[0].norm;
-  const number = moved.length > 1 ? `${moved.length} gradients` : told.norm == null ? "" : `‖${short(told.norm * (1 - 1e-12))}‖`;
+  const number = moved.length > 1 ? `${moved.length} gradients` : told.norm == null ? "" : `norm ${short(told.norm * (1 - 1e-12))}`;
   told.label = [number, told.label].filter(Boolean).join("\n");
   return { ...moved.find(({ state }) => state === told.state), ...told };
 }

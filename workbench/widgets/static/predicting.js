@@ -30,7 +30,7 @@ function closeness(mine, truth) {
 function news(step, { boxes, arrows }) {
   const box = boxes.get(step?.focus), change = step?.boxes?.[step.focus] ?? {}, title = (id) => words(boxes.get(id)?.title);
   const sent = entries(step?.arrows ?? {}).map(([id, { label, state }]) => {
-    const arrow = arrows.get(id), truth = numbersOf(words(label).replace(/\s*(‖|norm )[\s\S]*$/, ""));
+    const arrow = arrows.get(id), truth = numbersOf(words(label).replace(/\s*norm [\s\S]*$/, ""));
     return truth && arrow && state === "flowing" && { from: arrow.target, what: `what ${title(arrow.target)} sends to ${title(arrow.source)}`, truth };
   }).filter(Boolean);
   if (sent.length) return sent.filter(({ from }) => from === sent[0].from);
