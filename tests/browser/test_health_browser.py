@@ -61,7 +61,9 @@ def test_a_click_on_a_cell_opens_the_graph_of_that_step_at_that_layer(board: Sto
     when, target = story["within"]["leads"][cell]
     with open_page() as page:
         show(page, story)
-        assert "Click a cell" in page.locator(".wb-legend").inner_text()
+        press(page, "key")
+        assert "Click a cell" in page.locator(".wb-key p").inner_text()
+        press(page, "key")
         box(page, cell).locator(".wb-frame").click()
         assert when == 2 and sentence(page).startswith("The graph of step 2 after its backward")
         assert page.evaluate(FOCUSED) == target and box(page, target).get_attribute("data-found") == "at"

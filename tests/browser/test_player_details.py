@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import trace_samples as samples
-from browser_page import place_of, resize, settled, wait_until
+from browser_page import assert_accessible, place_of, resize, settled, wait_until
 from player_page import focused, go, in_sight, position, press, show
 from player_story import SOURCE, WIDE, storyboard
 
@@ -87,12 +87,12 @@ def test_tab_goes_through_bar_picture_boxes_and_details_in_order(page):
     page.locator('[data-id="n1"]').click()
     page.locator('[data-action="first"]').focus()
     order = [focused(page)]
-    for _ in range(12):
+    for _ in range(13):
         page.keyboard.press("Tab")
         order.append(focused(page))
     # The boxes are one stop: the one that was clicked, or the one that the step is about.
     assert order == [
-        "first", "back", "play", "step", "last", "wb-slider", "own", "fit", "full", "menu", "n1", "close", "PRE",
+        "first", "back", "play", "step", "last", "wb-slider", "key", "own", "fit", "full", "menu", "n1", "close", "PRE",
     ]  # fmt: skip
     go(page, 1)
     page.locator('[data-action="menu"]').focus()
@@ -138,7 +138,7 @@ def test_the_key_list_opens_and_closes(page):
     page.keyboard.press("?")
     keys = page.locator(".wb-keys kbd").all_inner_texts()
     assert keys == ["→", "←", "Home", "End", "Space", "p", "↑ ↓", "Enter", "/", "+ −", "0", "1", "f",
-                    "Shift ← ↑ → ↓", "t", "Esc", "?"]  # fmt: skip
+                    "Shift ← ↑ → ↓", "k", "t", "Esc", "?"]  # fmt: skip
     page.locator('[data-id="n1"]').click()
     page.keyboard.press("Escape")
     assert not page.locator(".wb-keys").is_visible()
@@ -254,3 +254,49 @@ def test_the_details_never_cover_the_box_that_they_are_about(page, size):
     settled(page)
     assert page.locator(".wb-details").is_visible() and in_sight(page, id)
     assert place_of(page.locator(".wb-player"))["height"] <= size[1]
+
+
+MEANT = "[...document.querySelectorAll('.wb-key li')].map((row) => row.textContent)"
+DRAWN = "[...document.querySelectorAll('.wb-key li svg > g')].map((group) => group.getAttribute('class'))"
+
+
+def test_the_key_draws_and_names_what_occurs_in_this_picture_and_opens_by_mouse_and_keys(page):
+    key, opener = page.locator(".wb-key"), page.locator("[data-action=key]")
+    go(page, 0)
+    opener.hover()
+    assert key.is_visible()
+    boxes = ["leaf: its gradient goes to .grad", "input without gradient", "operation", "custom Function"]
+    told = page.evaluate(MEANT)
+    assert told[:4] == boxes and told[-3:] == [
+        "a value without gradient", "gradient sent in this step", "gradient that has flowed back",
+    ]  # fmt: skip
+    assert not any("tangent" in each or "group" in each or "failed" in each for each in told)
+    drawn = page.evaluate(DRAWN)
+    assert drawn[:2] == ["wb-box wb-kind-leaf wb-state-idle", "wb-box wb-kind-constant wb-state-idle"]
+    looks = "e => getComputedStyle(e).stroke"
+    leaf = page.locator('[data-id="x"] .wb-frame').evaluate(looks)
+    assert key.locator(".wb-kind-leaf .wb-frame").evaluate(looks) == leaf
+    assert_accessible(page, "body")
+    page.mouse.move(5, 5)
+    wait_until(page, "!document.querySelector('.wb-key').matches(':popover-open')")
+    opener.press("Enter")
+    assert key.is_visible() and opener.get_attribute("aria-expanded") == "true"
+    page.keyboard.press("Tab")
+    assert focused(page) == "wb-key"
+    page.keyboard.press("Escape")
+    assert not key.is_visible() and opener.get_attribute("aria-expanded") == "false"
+    page.keyboard.press("k")
+    assert key.is_visible()
+
+
+@pytest.mark.parametrize("view", ["memory", "flow"])
+def test_the_key_begins_with_the_sentence_that_explains_the_picture_unless_it_is_left_out(page, view):
+    board = told(samples.twice(), view)
+    for legend in (board.legend, ""):
+        show(page, told(samples.twice(), view, legend=bool(legend)).to_dict())
+        if not legend and view == "memory":
+            assert not page.locator("[data-action=key]").is_visible()
+            continue
+        press(page, "key")
+        assert page.locator(".wb-key p").all_inner_texts() == ([legend] if legend else [])
+        assert ("gradient of positive numbers; wider is larger" in page.evaluate(MEANT)) == (view == "flow")

@@ -1,18 +1,15 @@
-"""Predictions, the menu, and the legend: what a reader asks a player for, by mouse and by keys."""
+"""Predictions and the menu: what a reader asks a player for, by mouse and by keys."""
 
 from __future__ import annotations
 
 import pytest
-import trace_samples as samples
-from browser_page import assert_accessible, place_of, resize, wait_until
+from browser_page import assert_accessible, place_of, resize
 from player_page import HEIGHT, focused, position, press, scheduled_but, show, wear
 from player_programs import five_steps, one_number, story_of, three_layers
 from player_story import storyboard
 
 from workbench.scene.model import Box, Scene, StoryStep
-from workbench.scene.picture import Picture
 from workbench.scene.storyboard import Storyboard
-from workbench.views import storyboard as view_of
 from workbench.widgets.stepper import closeness
 
 SIZE, CALM = (1440, 900), True
@@ -181,37 +178,3 @@ def test_a_story_may_ask_for_predictions_from_the_start(page):
     page.keyboard.press("p")
     page.keyboard.press("ArrowRight")
     assert position(page) == "2 / 8"
-
-
-LEGEND = "document.querySelector('p.wb-legend').offsetHeight > 0"
-
-
-def test_the_legend_is_shown_until_the_menu_takes_it_away_and_stays_away_when_the_cell_runs_again(page):
-    board = view_of(samples.twice(), "memory")
-    show(page, board.to_dict())
-    legend, choice = page.locator("p.wb-legend"), page.locator("[data-action=legend]")
-    assert legend.inner_text() == board.legend and page.evaluate(LEGEND)
-    assert place_of(legend)["y"] >= place_of(page.locator(".wb-caption"))["y"]
-    assert_accessible(page, "body")
-    press(page, "step")
-    assert legend.inner_text() == board.legend and choice.get_attribute("aria-checked") == "true"
-    press(page, "legend")
-    assert not page.evaluate(LEGEND) and choice.get_attribute("aria-checked") == "false"
-    show(page, board.to_dict(), again=True)
-    assert not page.evaluate(LEGEND)
-    press(page, "legend")
-    assert page.evaluate(LEGEND)
-
-
-def test_a_picture_without_a_legend_has_no_room_and_no_choice_for_it(page):
-    show(page, view_of(samples.twice(), "flow", legend=False).to_dict())
-    assert not page.evaluate(LEGEND) and page.locator("[data-action=legend]").count() == 0
-
-
-def test_a_notebook_keeps_the_legend(page, tmp_path):
-    board = view_of(samples.twice(), "versions")
-    kept = Picture(board)._repr_mimebundle_()["text/html"]
-    (tmp_path / "kept.html").write_text(f"<!doctype html><html><body>{kept}</body></html>", encoding="utf-8")
-    page.goto((tmp_path / "kept.html").as_uri())
-    wait_until(page, "document.querySelector('p.wb-legend') !== null")
-    assert page.locator("p.wb-legend").inner_text() == board.legend

@@ -125,20 +125,6 @@ def test_every_picture_opens_whole_or_with_its_text_at_11_px(page, size, theme):
             assert seen >= min(7, boxes), (program, view)
 
 
-def test_on_a_small_projector_the_legend_can_be_asked_for(page):
-    resize(page, *SMALL)
-    show(page, story_of(one_number))
-    wear(page, "projector")
-    legend = page.locator(".wb-legend")
-    assert not legend.is_visible()
-    press(page, "legend")
-    assert legend.is_visible() and page.evaluate(HEIGHT) <= 768
-    press(page, "menu")
-    assert page.locator('[data-action="legend"]').get_attribute("aria-checked") == "true"
-    press(page, "legend")
-    assert not legend.is_visible()
-
-
 @pytest.mark.parametrize("theme", ["light", "projector"])
 def test_what_runs_is_in_sight_and_the_gradients_that_it_sends(page, theme):
     resize(page, *SMALL)

@@ -2,6 +2,7 @@
 
 import { fill, focusOn, html, keysAt, labelOf, list, max, min, picture, standsAt, upon, words } from "./drawing.js";
 import { fullScreen } from "./full.js";
+import { keyOf } from "./key.js";
 import { keyList, menu } from "./menu.js";
 import { playerRoot } from "./root.js";
 import { button, icon, viewport } from "./window.js";
@@ -17,7 +18,7 @@ const PANS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDo
 const COMMON_KEYS = [
   ["↑ ↓", "Select a box"], ["Enter", "Show details"], ["/", "Find"],
   ["+ −", "Zoom"], ["0", "Fit"], ["1", "100%"], ["f", "Full screen"],
-  ["Shift ← ↑ → ↓", "Pan"], ["t", "Theme"], ["Esc", "Close"], ["?", "Show shortcuts"],
+  ["Shift ← ↑ → ↓", "Pan"], ["k", "Key"], ["t", "Theme"], ["Esc", "Close"], ["?", "Show shortcuts"],
 ];
 
 const chosenIn = new WeakMap();
@@ -201,9 +202,9 @@ function contents(box, boxes) {
  * What plays a picture: its bar, what stands `under` that and below the picture, its keys and what they do, and its own choices in the menu.
  * `enter` may take a box that the reader opens (`sought` there), `inside` tells what can be found in it, `leave` goes
  * back to where it stands, `typed` hears what is pressed in a field, `adorn` adds to a picture's drawing of a box,
- * `dressed` wears the theme: the whole page, if it is not given. `chosen` is how the picture is looked at.
+ * `legend` is a sentence of the key, `dressed` wears the theme: the whole page, if it is not given. `chosen` is how the picture is looked at.
  * @typedef {{label: string, name?: string, bar: HTMLElement, under?: HTMLElement, below?: HTMLElement[], keys?: [string, string][],
- *            bound?: Record<string, () => void>, theme?: Theme, dressed?: HTMLElement, details?: Detail[], sought?: string,
+ *            bound?: Record<string, () => void>, theme?: Theme, dressed?: HTMLElement, details?: Detail[], sought?: string, legend?: string,
  *            choices?: Choice[], chosen?: object,
  *            enter?: (box: Box, sought?: string) => boolean, inside?: (box: Box) => string,
  *            leave?: () => void, typed?: (event: KeyboardEvent) => void,
@@ -234,7 +235,8 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
     { action: "out", label: "Zoom out", key: "−", act: smaller, stays: true },
     ...THEMES.map((each) => ({ action: `theme-${each}`, label: each, group: "Theme", act: () => wear(each), on: () => theme() === each })),
     { action: "keys", label: "Keys", key: "?", act: help.toggle }]);
-  bar.append(html("div.wb-zoom", {}, own, button("fit", "Fit", fit),
+  const key = keyOf(story, items, habits.legend);
+  bar.append(html("div.wb-zoom", {}, key.opener, key.element, own, button("fit", "Fit", fit),
     full.element, more.opener), more.element);
   const body = html("div.wb-body", {}, view.element, view.map.element, view.room, panel.element);
   root.append(bar, ...(habits.under ? [habits.under] : []), find.element, body, html("div.wb-below", {}, ...below), help.element);
@@ -244,6 +246,7 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
   /** Give the picture its size in the whole window of the browser, or the one that it had before. */
   function refit(whole) {
     if (whole) back = view.stand();
+    key.hide();
     return () => {
       chosen.full = whole ? {} : undefined;
       view.settle();
@@ -334,8 +337,8 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
     find.again();
   }
   const acts = {
-    "?": help.toggle, Escape: () => (help.shown() ? help.toggle() : selected ? close() : full.is() ? full.leave() : habits.leave?.()),
-    "/": () => find.open(), t: () => wear(THEMES[(THEMES.indexOf(theme()) + 1) % THEMES.length]),
+    "?": help.toggle, Escape: () => (help.shown() ? help.toggle() : key.shown() ? key.hide() : selected ? close() : full.is() ? full.leave() : habits.leave?.()),
+    "/": () => find.open(), k: key.toggle, t: () => wear(THEMES[(THEMES.indexOf(theme()) + 1) % THEMES.length]),
     "+": larger, "=": larger, "-": smaller, 0: fit, 1: view.own, f: () => full.element.click(), ArrowDown: () => rove(1), ArrowUp: () => rove(-1), ...bound,
   };
   upon(drawn.root, "click", ({ target, clientY }) => {

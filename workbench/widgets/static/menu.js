@@ -1,7 +1,7 @@
 /** What is seldom needed: a menu behind a button, and the list of keys. Both lie above all else that is on the page. */
 
-import { html, standsAt, upon } from "./drawing.js";
-import { button, icon } from "./window.js";
+import { assign, html, upon } from "./drawing.js";
+import { beside, button, icon } from "./window.js";
 
 const TURNS = { ArrowDown: 1, ArrowUp: -1, Home: 0, End: -1 };
 
@@ -41,10 +41,7 @@ export function menu(choices) {
     opener.ariaExpanded = newState === "open";
     items[0].autofocus = newState === "open"; // it takes the focus as the menu opens, so that no key is lost
     update();
-    const { top, right, bottom } = standsAt(opener), below = bottom < innerHeight / 2;
-    const across = `${document.documentElement.clientWidth - right}px`, room = (below ? innerHeight - bottom : top) - 12;
-    element.style.inset = below ? `${bottom + 4}px ${across} auto auto` : `auto ${across} ${innerHeight - top + 4}px auto`;
-    element.style.maxHeight = `${room}px`;
+    assign(element.style, beside(opener));
   });
   upon(element, "keydown", (event) => {
     const { key, target } = event, at = items.indexOf(target);

@@ -140,14 +140,10 @@ function stage(el, storyboard, options = {}) {
   let predicts;
   const predicting = { action: "predict", label: "Predict", key: "p", on: () => predicts, act: () => predict((chosen.predicts = !predicts)) };
   if (options.leave) bar.prepend(button("table", "Back to table", options.leave, "← Table"));
-  const legend = html("p.wb-legend", {}, words([storyboard.legend, options.hint].filter(Boolean).join(" "))); // how to read the picture
-  const told = () => legend.offsetHeight > 0, mute = () => {
-    chosen.mute = legend.hidden = told();
-    legend.toggleAttribute("data-asked", !chosen.mute);
-  };
   const { root, drawn, view, redraw, point, chosen, menu, placeOf, hold, look, destroy } = easel(el, storyboard, story, {
-    label: `Player: ${words(storyboard.title) || "Picture"}`, bar, under: film?.element, below: [guess.element, caption, legend], keys: [...KEYS, ...(film ? PART_KEYS : []), ...(options.leave ? INSIDE_KEYS : [])],
-    bound: { ...bound, p: () => last && predicting.act() }, choices: [last && predicting, storyboard.legend && { action: "legend", label: "Legend", act: mute, on: told }].filter(Boolean),
+    label: `Player: ${words(storyboard.title) || "Picture"}`, bar, under: film?.element, below: [guess.element, caption], keys: [...KEYS, ...(film ? PART_KEYS : []), ...(options.leave ? INSIDE_KEYS : [])],
+    bound: { ...bound, p: () => last && predicting.act() }, choices: [last && predicting].filter(Boolean),
+    legend: [storyboard.legend, options.hint].filter(Boolean).join(" "),
     typed({ key, target }) {
       if (target.name !== "guess") return;
       if (key === "Enter") guess.check();
@@ -250,7 +246,6 @@ function stage(el, storyboard, options = {}) {
   chosen.opening = story.opening;
   go(options.position ?? before ?? story.opening);
   predict(chosen.predicts ?? storyboard.predict === true);
-  legend.hidden = chosen.mute || !storyboard.legend;
   return {
     root,
     placeOf, hold, look, seek,

@@ -39,6 +39,13 @@ export function button(action, label, act, ...children) {
   return made;
 }
 
+/** Where what a button opens lies, which is so wide: below it or above, as far as the window goes. */
+export function beside(opener, wide = 0) {
+  const { top, right, bottom } = standsAt(opener), below = bottom < innerHeight / 2;
+  const all = document.documentElement.clientWidth, across = `${max(0, min(all - right, all - wide - 8))}px`, room = (below ? innerHeight - bottom : top) - 12;
+  return { inset: below ? `${bottom + 4}px ${across} auto auto` : `auto ${across} ${innerHeight - top + 4}px auto`, maxHeight: `${room}px` };
+}
+
 /** A large picture at a glance: every box in its state, and the part that the window shows; `look` moves there. */
 function overview(drawn, look) {
   const marks = new Map(), port = svg("rect.wb-port"), viewBox = `0 0 ${drawn.width} ${drawn.height}`;
