@@ -37,7 +37,7 @@ def test_boxes_stand_where_they_are_told() -> None:
 
 
 def test_a_chart_needs_no_graphviz(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.scene.reading.placed", lambda dot: pytest.fail("Graphviz was asked"))
+    monkeypatch.setattr("workbench.scene.siblings.placed", lambda dot: pytest.fail("Graphviz was asked"))
     assert "heading" in to_svg(chart(*ONE_OF_EACH))
 
 

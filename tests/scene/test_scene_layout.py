@@ -14,7 +14,7 @@ from boxes import assert_in_order
 from scene_samples import deep, loss, square
 from stand_in import write_program
 
-from workbench.scene import reading
+from workbench.scene import siblings
 from workbench.scene.engines import placed
 from workbench.scene.layout import LayoutUnavailable
 from workbench.scene.model import Arrow, Box, Scene, StoryStep
@@ -138,7 +138,7 @@ def test_nothing_is_written_to_standard_error():
 
 def test_groups_that_are_alike_are_laid_out_once(monkeypatch):
     asked = []
-    monkeypatch.setattr(reading, "placed", lambda dot: asked.append(dot) or placed(dot))
+    monkeypatch.setattr(siblings, "placed", lambda dot: asked.append(dot) or placed(dot))
     ids = [f"{part} {n}" for n in range(9) for part in ("first", "second")]
     boxes = [Box(f"round {n}", "group", f"round {n}") for n in range(9)]
     boxes += [Box(id, "op", "an operation of this test", region=f"round {n // 2}") for n, id in enumerate(ids)]

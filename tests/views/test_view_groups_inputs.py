@@ -7,7 +7,7 @@ import pytest
 from work_done import counted
 
 import workbench as torch
-from workbench.scene import label_places, obstacles, reading
+from workbench.scene import label_places, obstacles, siblings
 from workbench.views import storyboard
 
 
@@ -75,7 +75,7 @@ def test_very_many_leaves_of_one_operation_are_one_box_with_it_until_it_opens():
 
 @pytest.mark.parametrize("combine", [torch.stack, torch.cat])
 def test_what_has_no_room_is_not_laid_out_and_no_way_is_looked_for_among_very_many_arrows(monkeypatch, combine):
-    done = counted(monkeypatch, (reading, "placed"), (obstacles.Obstacles, "way"), (label_places.LabelPlaces, "_near"))
+    done = counted(monkeypatch, (siblings, "placed"), (obstacles.Obstacles, "way"), (label_places.LabelPlaces, "_near"))
     many = [torch.randn(2, requires_grad=True) for _ in range(110)]
     with torch.record() as trace:
         combine(many).sum().backward()

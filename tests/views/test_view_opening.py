@@ -386,7 +386,7 @@ def test_where_nothing_can_be_laid_out_a_picture_is_told_in_words_all_the_same(m
 
     trace, _ = told("two_blocks")
     drawn_region.cache_clear()
-    monkeypatch.setattr("workbench.scene.reading.placed", missing)
+    monkeypatch.setattr("workbench.scene.siblings.placed", missing)
     assert "Sequential" in str(trace.show())
 
 

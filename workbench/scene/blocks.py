@@ -30,6 +30,7 @@ class Block:
     chips: tuple[tuple[str, Size], ...]
     stack: float  # the height of the saved tensors, one above the other
     cells: tuple[tuple[str | None, Size], ...]  # from left to right: a box, or what has no arrows (without a height)
+    closed: bool = False  # a group, so the arrows into it are in no order of arguments
 
     @property
     def ids(self) -> list[str]:
@@ -48,7 +49,10 @@ def blocks_of(scene: Scene, boxes: Mapping[str, Size]) -> dict[str, Block]:
     chips, tangents = _attached(scene)
     # Where there are saved tensors, a tangent at their right would be out of its box's sight.
     left = any(chips[id] and tangents[id] for id in chips)
-    return {id: _block(id, hanging, tangents[id], boxes, left) for id, hanging in chips.items()}
+    return {
+        id: replace(_block(id, hanging, tangents[id], boxes, left), closed=scene.boxes[id].kind == "group")
+        for id, hanging in chips.items()
+    }
 
 
 def _attached(scene: Scene) -> tuple[dict[str, list[str]], dict[str, list[str]]]:

@@ -45,6 +45,7 @@ class Question:
     wires: tuple[Wire, ...]
     arrows: dict[str, Arrow]  # an arrow for each wire, by its number
     told: list[Arrow]  # those passed to Graphviz: its edges
+    ends: list[tuple[int, int]]  # of each of these the two nodes, by their numbers
     spine: set[str]
     sizes: dict[str, Size]  # of the arrows' labels
     led: bool  # whether there are few enough to look for a way for each
@@ -86,7 +87,10 @@ def question(
     apart = _APART_LABELLED if any(w for w, _ in size.values()) else APART
     graph = f"graph [rankdir=TB, nodesep={ASIDE / _INCH:g}, ranksep={apart / _INCH:g}, {settings}]\n"
     dot = "digraph {\n" + graph + _HEAD + "\n".join(lines) + "\n}"
-    return Question(dot, heading, inside, blocks, regions, entries, exits, wires, arrows, drawn, spine, size, led)
+    joined = [(int(number[of_block[each.source]]), int(number[of_block[each.target]])) for each in drawn]
+    return Question(
+        dot, heading, inside, blocks, regions, entries, exits, wires, arrows, drawn, joined, spine, size, led
+    )
 
 
 def _most_meeting(arrows: Iterable[Arrow]) -> int:
@@ -142,7 +146,7 @@ def _spine(ends: Mapping[str, tuple[str, str]], depth: Mapping[str, int]) -> set
     """Return the arrows on the main path through a part, which is drawn straight down: the longest path to a value.
 
     It begins where a value enters, if it can, and ends at what leaves, or at the lowest. `ends` are an arrow's blocks,
-    and `depth` is how long the way to its value is.
+    which are numbers, and `depth` is how long the way to its value is.
     """
     into: dict[str, list[str]] = {}
     reach = {start for start, _ in ends.values() if start.startswith("in ")}
@@ -151,8 +155,9 @@ def _spine(ends: Mapping[str, tuple[str, str]], depth: Mapping[str, int]) -> set
         if start in reach:
             reach.add(to)
 
-    def rank(id: str) -> tuple[bool, int]:
-        return ends[id][0] in reach, depth[id]
+    def rank(id: str) -> tuple[bool, int, int]:
+        start = ends[id][0]
+        return start in reach, depth[id], -int(start.removeprefix("in "))  # of several equal ways the first made
 
     leaving = [id for id, (_, to) in ends.items() if to.startswith("out ")]
     last = max(leaving or ends, key=rank, default=None)

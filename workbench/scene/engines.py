@@ -203,7 +203,8 @@ def _read_json(answer: str | bytes) -> Placed:
     left, bottom, right, top = _numbers(graph["bb"])
     numbered = [each for each in graph.get("objects", []) if each["name"].isdigit()]
     nodes = sorted(numbered, key=lambda each: int(each["name"]))
-    edges = sorted(graph.get("edges", []), key=lambda edge: int(edge["id"]))
+    drawn = [edge for edge in graph.get("edges", []) if edge.get("id", "").isdigit()]  # others only keep an order
+    edges = sorted(drawn, key=lambda edge: int(edge["id"]))
 
     def point(text: str) -> Point:
         x, y = _numbers(text)

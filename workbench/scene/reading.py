@@ -17,12 +17,13 @@ from math import inf
 from .blocks import PORT, Block, stand
 from .curves import Route, swung
 from .dot import APART, Question, question
-from .engines import Placed, placed
+from .engines import Placed
 from .geometry import GAP, Point, Rectangle, Walls
 from .labels import STRIP, Size
 from .model import Scene
 from .regions import RegionLayout, RegionOutline, Wire
 from .routes import routed
+from .siblings import in_program_order
 
 _PAD = 14  # px between a region and what lies in it
 _AT_EDGE = 6.0  # px between a region's upper or lower edge and a row of ports, which needs no more
@@ -47,7 +48,7 @@ def drawn_region(
 ) -> RegionLayout:
     """Return what `level_of` lays out: the width of the heading, the wires' label sizes and each value's depth."""
     asked = question(heading, inside, held, wires, sizes, depths)
-    found = placed(asked.dot)
+    found = in_program_order(asked)
     reading = _Reading(asked, found, past=False)
     if wanted := reading.rows_wanted():
         reading = _Reading(asked, _loosened(found, wanted), past=True)
