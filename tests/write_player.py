@@ -54,7 +54,8 @@ def made() -> dict[str, str]:
     joined = _esbuild("--minify", "--bundle", "--format=iife", "--global-name=library", str(STATIC / "library.js"))
     once = f'(globalThis.workbenchLibraries ??= {{}})["{version()}"]'
     names = f"const LIBRARY_VERSION = {json.dumps(version())}, LIBRARY_STYLE = {json.dumps(style)};"
-    library = f"{once} ??= (() => {{{names}{joined}return library;}})();\n"
+    own = "const LIBRARY_SOURCE = workbenchLibrary.toString();"  # for pages that it saves
+    library = f"{once} ??= (function workbenchLibrary() {{{names}{own}{joined}return library;}})();\n"
     # Its syntax stays: of a function that nobody calls nothing would be left.
     small = ("--minify-whitespace", "--minify-identifiers")
     inline = _esbuild(*small, text=(STATIC / "inline.js").read_text(encoding="utf-8")).rstrip(";\n")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 import transform_samples as samples
-from browser_page import place_of
+from browser_page import assert_accessible, place_of, wait_until
 from error_samples import modified_in_a_function
-from player_page import go, position, show
+from player_page import go, position, press, show, wear
 from player_story import storyboard
 from playwright.sync_api import Page
 from test_explaining import error_of
@@ -168,3 +169,48 @@ def test_details_say_in_words_what_a_box_of_a_chart_is(page: Page, made: Any, ki
     show(page, made().to_dict())
     page.locator(f".wb-kind-{kind}").first.click()
     assert page.locator(".wb-panel-kind").inner_text().startswith(said)
+
+
+def saved(page, kind, tmp_path):
+    with page.expect_download() as found:
+        press(page, f"save-{kind}")
+    path = tmp_path / found.value.suggested_filename
+    found.value.save_as(path)
+    return path
+
+
+def test_a_picture_saves_itself_as_it_is_drawn_and_as_a_page_that_plays(page, tmp_path):
+    show(page, storyboard().to_dict())
+    go(page, 4)
+    wear(page, "dark")
+    svg = saved(page, "svg", tmp_path)
+    root = ElementTree.parse(svg).getroot()
+    assert svg.name == "loss.svg" and "var(" not in svg.read_text() and "class=" not in svg.read_text()
+    drawn = page.locator(".wb-picture:not(.wb-key *)")
+    assert root.get("width") == drawn.get_attribute("viewBox").split()[2]
+    texts = [each.text for each in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert "Square" in texts and "norm 1.732" in texts and "dark" not in texts
+    frame = page.locator('[data-id="x"] .wb-frame')
+    fill, x = frame.evaluate("e => getComputedStyle(e).fill"), frame.get_attribute("x")
+    assert any(
+        each.get("fill") == fill and each.get("x") == x for each in root.iter("{http://www.w3.org/2000/svg}rect")
+    )
+    png = saved(page, "png", tmp_path).read_bytes()
+    assert png[:4] == b"\x89PNG" and int.from_bytes(png[16:20]) == 2 * int(float(root.get("width")))
+    press(page, "copy")  # which no page without a name of its own may
+    assert page.locator(".wb-noted").inner_text() == "This page may not copy pictures. Save it as PNG instead."
+    page.goto(saved(page, "html", tmp_path).as_uri())
+    assert position(page) == "3 / 8" and page.title() == "loss"
+    assert page.evaluate("document.documentElement.dataset.wbTheme") == "dark"
+    page.keyboard.press("ArrowRight")
+    assert position(page) == "4 / 8"
+    copies = """Object.defineProperty(navigator, "clipboard", { value: { write: async ([item]) => {
+        window.copied = (await item.getType("image/png")).type; } } })"""
+    page.evaluate(copies)
+    press(page, "copy")
+    wait_until(page, "window.copied === 'image/png'")
+    assert page.locator(".wb-noted").inner_text() == "The picture is on the clipboard."
+    assert_accessible(page)
+    again = saved(page, "html", tmp_path)  # a page saved from a saved page
+    page.goto(again.as_uri())
+    assert position(page) == "3 / 8"

@@ -5,11 +5,13 @@ import { fullScreen } from "./full.js";
 import { keyOf } from "./key.js";
 import { keyList, menu } from "./menu.js";
 import { playerRoot } from "./root.js";
+import { savings } from "./save.js";
 import { button, icon, viewport } from "./window.js";
 
 /** @typedef {"auto"|"light"|"dark"|"projector"|"print"} Theme */
 /** @type {Theme[]} */
 const THEMES = ["auto", "light", "dark", "projector", "print"];
+const TOLD_MS = 8000; // for how long it is told that the picture was copied
 const HELD_MS = 2000; // for how long the place of a picture that has gone is kept for the next one
 const holds = new WeakMap(); // the timers of these, by their cells
 const STEPS = ["ArrowRight", "ArrowLeft"], KEYED = ".jp-NotebookPanel, .reveal, .talk"; // and where they do something else
@@ -202,9 +204,9 @@ function contents(box, boxes) {
  * What plays a picture: its bar, what stands `under` that and below the picture, its keys and what they do, and its own choices in the menu.
  * `enter` may take a box that the reader opens (`sought` there), `inside` tells what can be found in it, `leave` goes
  * back to where it stands, `typed` hears what is pressed in a field, `adorn` adds to a picture's drawing of a box,
- * `legend` is a sentence of the key, `dressed` wears the theme: the whole page, if it is not given. `chosen` is how the picture is looked at.
+ * `legend` is a sentence of the key, `whole` the story that a saved page plays, `dressed` wears the theme: the whole page, if it is not given. `chosen` is how the picture is looked at.
  * @typedef {{label: string, name?: string, bar: HTMLElement, under?: HTMLElement, below?: HTMLElement[], keys?: [string, string][],
- *            bound?: Record<string, () => void>, theme?: Theme, dressed?: HTMLElement, details?: Detail[], sought?: string, legend?: string,
+ *            bound?: Record<string, () => void>, theme?: Theme, dressed?: HTMLElement, details?: Detail[], sought?: string, legend?: string, whole?: Storyboard,
  *            choices?: Choice[], chosen?: object,
  *            enter?: (box: Box, sought?: string) => boolean, inside?: (box: Box) => string,
  *            leave?: () => void, typed?: (event: KeyboardEvent) => void,
@@ -229,17 +231,22 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
   const find = finder(boxes, drawn, said.kinds, { ...habits, see: view.see,
     leave: (group) => focusOn(group ?? root) });
   const help = keyList([...keys, ...COMMON_KEYS]), larger = () => zoom(1.25), smaller = () => zoom(0.8);
-  const theme = () => dressed.dataset.wbTheme;
+  const theme = () => dressed.dataset.wbTheme, noted = html("p", { class: "wb-noted", role: "status" });
+  const say = (told) => {
+    fill(noted, told);
+    setTimeout(() => noted.textContent === told && fill(noted), TOLD_MS);
+  };
   const more = menu([...list(habits.choices), { action: "find", label: "Find", key: "/", act: () => find.open() },
     { action: "in", label: "Zoom in", key: "+", act: larger, stays: true },
     { action: "out", label: "Zoom out", key: "−", act: smaller, stays: true },
+    ...savings({ drawn, title: words(story.title) || "Picture", story: habits.whole, theme, say }),
     ...THEMES.map((each) => ({ action: `theme-${each}`, label: each, group: "Theme", act: () => wear(each), on: () => theme() === each })),
     { action: "keys", label: "Keys", key: "?", act: help.toggle }]);
   const key = keyOf(story, items, habits.legend);
   bar.append(html("div.wb-zoom", {}, key.opener, key.element, own, button("fit", "Fit", fit),
     full.element, more.opener), more.element);
   const body = html("div.wb-body", {}, view.element, view.map.element, view.room, panel.element);
-  root.append(bar, ...(habits.under ? [habits.under] : []), find.element, body, html("div.wb-below", {}, ...below), help.element);
+  root.append(bar, ...(habits.under ? [habits.under] : []), find.element, body, html("div.wb-below", {}, noted, ...below), help.element);
   const memory = [...arrows.values()].filter(({ kind }) => kind === "same");
   let selected = null, stop = null, pointed = null, back = null;
 

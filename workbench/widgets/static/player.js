@@ -154,7 +154,7 @@ function stage(el, storyboard, options = {}) {
       if (box.goto != null) visit(box.goto);
       return options.enter?.(box, position, sought) || box.goto != null;
     },
-    inside: options.inside, sought: options.sought, resized: options.resized,
+    inside: options.inside, sought: options.sought, resized: options.resized, whole: options.whole,
   });
   let position = -1, timer = 0, current = null, seen = 0; // the last step that was seen: the next one is to be predicted
 
@@ -284,7 +284,7 @@ export function mount(el, storyboard, options = {}) {
     player?.destroy();
     board = stacked(fold ? fold(storyboard, opened) : storyboard, el.clientWidth);
     player = stage(el, large ? compact(board) : board, { ...options, position: position === undefined ? undefined : max(0, seenAt(position)),
-      enter, inside, resized, sought, chosen, hint: within?.story && OPENS, moved: (at) => options.moved?.(whole(at)) });
+      enter, inside, resized, sought, chosen, whole: within ? { ...storyboard, within } : storyboard, hint: within?.story && OPENS, moved: (at) => options.moved?.(whole(at)) });
   };
   /** All that can be found in a closed group. */
   function inside({ id, fold }) {
