@@ -26,6 +26,11 @@ CUTTING = frozenset(("data", "detach", "detach_", "tensor", "new_tensor", "grad"
 _ON_PURPOSE = ("detach", "data")
 _MODES = ("no_grad", "inference_mode")
 _MIXES = frozenset("add sub rsub mul div iadd isub imul radd rmul".split())  # values of both sides go into each result
+# What takes numbers from one tensor where others, integers or booleans, say: the numbers aren't theirs.
+_CHOOSING = frozenset(
+    "index index_add index_copy index_fill index_put index_select gather scatter scatter_add embedding embedding_bag "
+    "take take_along_dim masked_fill masked_select masked_scatter where one_hot getitem".split()
+)
 REPLACES = frozenset(("zero_", "fill_"))  # what leaves nothing of what was there before
 # What reads the numbers of a tensor, and what a sentence calls it.
 NUMBERS = {"item": "item", "tolist": "tolist", "numpy": "numpy", "__float__": "float", "__int__": "int"}
@@ -187,6 +192,8 @@ class Cuts:
         given = list(given)
         news = [RawCut(way, word, None) for _, way in given if way is not None]
         olds = [self.known[tensor] for tensor, way in given if way is None and tensor in self.known]
+        if operation.strip("_") in _CHOOSING and not is_dtype(word):
+            olds = [cut for cut in olds if not is_dtype(cut.word)]
         mixed = operation.strip("_") in _MIXES  # a program detaches on purpose, and rarely means to compare
         cut = min([*news, *olds], key=lambda cut: (cut.way.is_leaf, mixed and cut.word in _ON_PURPOSE), default=None)
         if cut is not None:

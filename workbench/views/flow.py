@@ -15,6 +15,7 @@ from ..trace.schema import Record
 from ..trace.values import Value, series
 from .gradient_totals import total_of
 from .graph import Drawing, Graph
+from .gray_inputs import is_gray
 from .value_display import norm_of, text_of, whole
 
 LEGEND = "Arrow width shows gradient size; a leaf's grad is the sum of its arrows, not counting the pale ones."
@@ -92,10 +93,13 @@ class Flow(Graph):
 
     def shows(self, frame: Frame, edge: EdgeState) -> bool:
         """Return True if an edge is part of the story: data are upstream of a cut, and where transforms take them."""
-        return edge.kind in ("gradient", "seed", "cut") or self._shows_data(frame, edge.source)
+        data = (edge.target or "") if edge.kind == "cut" else edge.source
+        return edge.kind in ("gradient", "seed") or self._shows_data(frame, data)
 
     def _shows_data(self, frame: Frame, id: str) -> bool:
-        return id in frame.tensors and (self.transformed or f"{id}.cut" in frame.edges)
+        if id not in frame.tensors or is_gray(frame.tensors[id]):
+            return False
+        return self.transformed or f"{id}.cut" in frame.edges
 
     def remarks(self, frame: Frame) -> list[str]:
         """Return what the graph's captions leave out: where gradients add up, and where one is summed."""

@@ -26,6 +26,7 @@ from ..trace.records import (
 from ..trace.schema import Record
 from ..trace.timeline import Timeline
 from ..trace.values import Value, series
+from .gray_inputs import is_gray, left_out_inputs, masked
 from .hooks_told import badges
 from .lanes import Lanes
 from .node_boxes import (
@@ -97,6 +98,8 @@ class Graph:
                 if event.path and event.path[-1].kind == "expression":
                     last[event.path[-1].key] = event.node
         self.slopes = Slopes({*last.values()})
+        self.hidden = set() if self.transformed else left_out_inputs(events)
+        self._masked = masked(events)
         if any([self.lanes.is_cut(event) for event in events]):
             self.legend, self.shared_legend = self.legend + _CUTS, self.shared_legend + _CUTS
         self._outputs: dict[str, list[int]] = {}
@@ -144,7 +147,7 @@ class Graph:
             drawn = self._drawn[key.kind](frame, key.id)
             boxes += drawn[0]
             arrows += drawn[1]
-        return boxes, arrows
+        return boxes, [arrow for arrow in arrows if not {arrow.source, arrow.target} & self.hidden]
 
     def _draw_node(self, frame: Frame, id: str) -> Drawing:
         boxes = [*self._node(frame, id), *[chip(self._say, frame, id, at) for at in range(len(frame.nodes[id].saved))]]
@@ -156,6 +159,8 @@ class Graph:
 
     def _draw_tensor(self, frame: Frame, id: str) -> Drawing:
         role = frame.tensors[id].role
+        if id in self.hidden:
+            return [], []
         if role == "leaf" or (role == "constant" and self.lanes.place(id) == id):
             return self._tensor(frame, id), self._shared_memory.of_tensor(frame, id)
         return self.lanes.input(frame, id) if id in self.lanes.data else [], []
@@ -206,6 +211,8 @@ class Graph:
 
     def leads(self, edge: EdgeState) -> bool:
         """Return True if an edge has an arrow: a cut inside its node's box is marked at its user."""
+        if (edge.target if edge.kind == "cut" else edge.source) in self.hidden:
+            return False
         return edge.kind != "cut" or self.lanes.place(edge.target or "") == edge.target
 
     def shows(self, frame: Frame, edge: EdgeState) -> bool:
@@ -234,7 +241,7 @@ class Graph:
         details = (*own, *gone, *self.lanes.level_details(frame, output))
         title = self.program.titles.get(id, node.made.name)
         name = self.program.node_names.get(id, node.made.name)
-        lines = (*node_lines(self._say, frame, node, title, name), *badges(frame, id))
+        lines = (*node_lines(self._say, frame, node, title, name, id in self._masked), *badges(frame, id))
         if node.tangent_of is not None:
             lines = (f"the tangent of {frame.called(node.tangent_of)}", *lines)
         kind = "function" if node.made.custom else "op"
@@ -276,7 +283,9 @@ class Graph:
             grad = grad if found is None else found.label if found.product else with_more(grad, found.label)
             label = grad + which
         kind = "edge" if edge.differentiable else "constant"
-        if (cut := self._cut(frame, edge)) is not None:
+        if edge.kind == "cut" and is_gray(frame.tensors[target]):
+            label = ""
+        elif (cut := self._cut(frame, edge)) is not None:
             kind, label, brief = "cut", cut_label(cut), None
             note = [cut_said(cut)]
         together = self.together(frame, id, edge) if edge.differentiable else None

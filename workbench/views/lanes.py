@@ -23,6 +23,7 @@ from ..trace.records import (
 )
 from ..trace.schema import Record
 from .expressions import UNKNOWN, fitted_text
+from .gray_inputs import is_gray
 from .items import Item
 from .titles import title_of
 from .value_display import (
@@ -158,7 +159,8 @@ class Lanes:
     def is_cut(self, event: Record) -> bool:
         """Return True if a node receives a tensor downstream of a cut, whose other side the trace knows."""
         given = [self._seen.get(arg.tensor or "") for arg in event.args] if isinstance(event, NodeCreated) else []
-        return any([seen is not None and seen.cut is not None and seen.cut.node is not None for seen in given])
+        cuts = [seen.cut for seen in given if seen is not None and seen.cut is not None and not is_gray(seen)]
+        return any([cut.node is not None for cut in cuts])
 
     def place(self, id: str) -> str:
         """Return the box that a tensor is in: that of what made it, or its own."""

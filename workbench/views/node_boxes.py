@@ -10,6 +10,7 @@ from ..trace.facts import Cut
 from ..trace.frame import EdgeState, Frame, NodeState, Place, TensorState
 from ..trace.records import NodeCreated, is_slot
 from ..trace.values import Value
+from .gray_inputs import is_gray
 from .hooks_told import badges, hook_details, packed_details, packed_line
 from .shared_memory import memory_details, shared_line, view_line, whose
 from .value_display import (
@@ -46,13 +47,19 @@ def cut_said(cut: Cut) -> str:
     return f"no gradient flows back here: {why}{at}"
 
 
-def node_lines(say: FormatCache, frame: Frame, node: NodeState, title: str, called: str) -> tuple[str, ...]:
-    """Return what the node is `called`, if the title is different, and its results."""
+def node_lines(
+    say: FormatCache, frame: Frame, node: NodeState, title: str, called: str, masks: bool = False
+) -> tuple[str, ...]:
+    """Return what the node is `called`, if the title is different, and its results.
+
+    If it `masks` what a softmax takes, that some of its values aren't finite is no trouble.
+    """
     results = [result_of(frame, node, nr) for nr in sorted(node.outputs)]
     entitled = not title.startswith(node.made.name)
     if len(results) == 1:
         ((name, value),) = results
         own = say(_below, value, called) if entitled else say(lines_of, value, name)
+        own = [line for line in own if not masks or line != value.trouble]
         return (*own, *view_line(frame, node))
     lines = [called] if entitled else []
     for name, value in results:
@@ -138,7 +145,7 @@ def tensor_box(say: FormatCache, frame: Frame, id: str) -> Box:
     tensor = frame.tensors[id]
     leaf = tensor.role == "leaf"
     first, *others = say(_narrow, tensor.value, leaf)
-    needless = _NEEDLESS if tensor.cut is None else f"{_NEEDLESS}: {tensor.cut.word}"
+    needless = _NEEDLESS if tensor.cut is None or is_gray(tensor) else f"{_NEEDLESS}: {tensor.cut.word}"
     if not leaf and columns(first) + columns(needless) + 2 <= BOX_COLUMNS:
         first = f"{first}, {needless}"
     elif not leaf:
