@@ -47,7 +47,8 @@ class Trace(Timeline):
     def show(self, view: str = "graph", **options: Any) -> Picture:
         """Return a picture of the recording, with a player that steps through it.
 
-        In a saved notebook, the picture still plays without a kernel. Groups (scopes and repeated parts) are open as
+        In a saved notebook, the picture still plays without a kernel. Its tabs are the other views that have something
+        to show. Groups (scopes and repeated parts) are open as
         far as they fit on a screen. The steps of a training loop are drawn in the same place, one after the other. For
         a long run, the picture shows about 12 steps (fewer for large graphs): the first and the last three, some
         between them at even distances, and the first step of each kind, if steps differ in their operations.
@@ -76,9 +77,9 @@ class Trace(Timeline):
             ValueError: if there is no such view.
             TypeError: if the view has no such option, or an option has the wrong type.
         """
-        from .views import storyboard
+        from .views.tabs import with_tabs
 
-        return picture_of(self, storyboard(self, view, **options))
+        return picture_of(self, with_tabs(self, view, **options))
 
     def findings(self) -> Findings:
         """Diagnose the recorded training run, and return a list of findings, which prints as readable text.

@@ -214,3 +214,37 @@ def test_a_picture_saves_itself_as_it_is_drawn_and_as_a_page_that_plays(page, tm
     again = saved(page, "html", tmp_path)  # a page saved from a saved page
     page.goto(again.as_uri())
     assert position(page) == "3 / 8"
+
+
+def test_views_are_tabs_each_as_it_was_left_by_mouse_and_keys_in_a_page_and_in_a_notebook(page, tmp_path):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with torch.record() as trace:
+        (x.exp() * x).sum().backward()
+    picture, shown = trace.show(), page.get_by_role("tab", selected=True)
+    kept = picture._repr_mimebundle_()["text/html"]
+    (tmp_path / "kept.html").write_text(
+        f'<!doctype html><html lang="en"><title>Kept</title><body><main><h1>Kept</h1>{kept}</main></body></html>',
+        encoding="utf-8",
+    )
+    (tmp_path / "page.html").write_text(picture.to_html(), encoding="utf-8")
+    for name in ("page", "kept"):
+        page.goto((tmp_path / f"{name}.html").as_uri())
+        page.get_by_role("tablist").wait_for()
+        assert page.get_by_role("tab").all_inner_texts() == ["Graph", "Flow", "Saved", "Memory", "Health"]
+        assert shown.inner_text() == "Graph" and page.locator(".wb-kind-saved").count() > 0
+        page.locator("[data-action=back]").click()
+        page.locator("[data-action=back]").click()
+        page.locator("[data-action=in]").evaluate("button => button.click()")
+        before = position(page), page.locator("[data-action=own]").inner_text()
+        page.get_by_role("tab", name="Flow").click()
+        page.locator(".wb-weight-4, .wb-weight-3").first.wait_for()
+        assert shown.inner_text() == "Flow" and page.get_by_role("tabpanel").is_visible()
+        assert shown.get_attribute("aria-controls") == page.get_by_role("tabpanel").get_attribute("id")
+        assert_accessible(page)
+        shown.press("ArrowRight")
+        page.locator(".wb-kind-line").first.wait_for()
+        assert shown.inner_text() == "Saved" and page.evaluate("document.activeElement.textContent") == "Saved"
+        shown.press("Home")
+        page.locator(".wb-player:not(:has(.wb-kind-line))").wait_for()
+        assert shown.inner_text() == "Graph"
+        assert (position(page), page.locator("[data-action=own]").inner_text()) == before

@@ -13,7 +13,7 @@ import json
 import os
 import secrets
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from html import escape
@@ -100,6 +100,7 @@ _POLICY = (
 )
 MOST = 150_000  # bytes of a picture in a notebook; about 48,000 of them are the library
 MOST_OF_FILM = 400_000  # bytes of a film there
+_LEAST_OF_TABS = 10_000  # bytes: in less no other view is worth being made
 _TOO_LARGE = f"This picture is too large to play in a notebook: {HOW}, and plays it."
 _LARGE = 300_000  # characters of JSON: more are packed
 _PAGE_CSS = """
@@ -176,7 +177,19 @@ def playing(storyboard: Storyboard) -> str:
     story = shortened(storyboard, partial(_packed, room=room), room)
     if story is None:
         return f"<div>{image}</div><p>{escape(_TOO_LARGE, quote=False)}</p>"
-    return _placed(image, story, _inside(storyboard, room - len(story) - len(',""')))
+    inside = _inside(storyboard, room - len(story) - len(',""'))
+    room = most - len(image.encode()) - len(_placed("", story, inside)) - len(',"",[]')
+    return _placed(image, story, inside, _tabs(storyboard, room))
+
+
+def _tabs(storyboard: Storyboard, room: int) -> list[list[str]]:
+    """Return the tabs as a picture's script stores them: those that there is room for, the smallest first."""
+    if not storyboard.tabs or room < _LEAST_OF_TABS:
+        return []
+    told = storyboard.tabs_told(partial(_packed, room=room))
+    while sum(len(json.dumps(each)) + 1 for each in told) > room:
+        told.remove(max(told, key=lambda each: len(each[1] or "")))
+    return [[name, packed or ""] for name, packed in told] if len(told) > 1 else []
 
 
 def _cut_dict(storyboard: Storyboard, plan: Plan) -> dict[str, Any]:
@@ -203,11 +216,12 @@ def _packed(storyboard: Storyboard, room: int) -> str:
     return compressed(_as_json(storyboard.flat_dict() | {"levels": storyboard.layouts_dict()}))
 
 
-def _placed(image: str, story: str, inside: str = "") -> str:
+def _placed(image: str, story: str, inside: str = "", tabs: Sequence[Sequence[str]] = ()) -> str:
     version, _ = library()
     name = f"wb-play-{_digest(version + story + inside)}"
     act = f"{inline()}({json.dumps(name)},{json.dumps(version)},"
-    more = f',"{inside}"' if inside else ""
+    more = f',"{inside}"' if inside or tabs else ""
+    more += "," + json.dumps(tabs, separators=(",", ":")) if tabs else ""
     return f'<div class="{name}">{image}</div><script>{act}"{_packed_library()}","{story}"{more});</script>'
 
 

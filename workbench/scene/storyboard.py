@@ -77,7 +77,8 @@ class Storyboard:
     Of the groups with contents, those in `opened` are open; by default all are. Steps placed in one closed group are
     one step. `runs` has their joint caption, by group, from the first step to the last. `order` has the open groups in
     parts: a page with less room opens the first part, and as many of the others as fit. `curves` are next to the parts
-    of the story; boxes may lead into `inside`.
+    of the story; boxes may lead into `inside`. A page offers `tabs`, other pictures of the same by their names; None is
+    this one.
     """
 
     def __init__(
@@ -122,6 +123,7 @@ class Storyboard:
                         f"Step {number} moves box {id!r} into another group or region; a box stays where it is."
                     )
         self.inside: PictureInside | None = None
+        self.tabs: dict[str, PictureInside | None] = {}
         self.opened = frozenset(groups_of(scene) if opened is None else opened)
         self.order = [frozenset(part) for part in order]
 
@@ -253,7 +255,17 @@ class Storyboard:
             {"levels": self.layouts_dict()} if self.folding.groups and not self.has_rows else {}
         )
         inside = self.inside_dict()
-        return story if inside is None else story | {"within": inside}
+        story |= {} if inside is None else {"within": inside}
+        tabs = self.tabs_told(Storyboard.to_dict)
+        return story | ({"tabs": tabs} if tabs else {})
+
+    def tabs_told(self, tell: Callable[[Storyboard], Any]) -> list[list[Any]]:
+        """Return the tabs that can be laid out, by name, each as `tell` gives it; this picture's own has None."""
+        told: list[list[Any]] = []
+        for name, tab in self.tabs.items():
+            with suppress(LayoutUnavailable):
+                told.append([name, None if tab is None or tab.story is None else tell(tab.story)])
+        return told if len(told) > 1 else []
 
     def inside_dict(self) -> dict[str, Any] | None:
         """Return the part of `to_dict` about the picture that boxes lead into."""

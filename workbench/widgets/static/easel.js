@@ -204,9 +204,9 @@ function contents(box, boxes) {
  * What plays a picture: its bar, what stands `under` that and below the picture, its keys and what they do, and its own choices in the menu.
  * `enter` may take a box that the reader opens (`sought` there), `inside` tells what can be found in it, `leave` goes
  * back to where it stands, `typed` hears what is pressed in a field, `adorn` adds to a picture's drawing of a box,
- * `legend` is a sentence of the key, `whole` the story that a saved page plays, `dressed` wears the theme: the whole page, if it is not given. `chosen` is how the picture is looked at.
+ * `panel` is the id of what tabs show, `legend` a sentence of the key, `whole` the story that a saved page plays, `dressed` wears the theme: the whole page, if it is not given. `chosen` is how the picture is looked at.
  * @typedef {{label: string, name?: string, bar: HTMLElement, under?: HTMLElement, below?: HTMLElement[], keys?: [string, string][],
- *            bound?: Record<string, () => void>, theme?: Theme, dressed?: HTMLElement, details?: Detail[], sought?: string, legend?: string, whole?: Storyboard,
+ *            bound?: Record<string, () => void>, theme?: Theme, dressed?: HTMLElement, details?: Detail[], sought?: string, panel?: string, legend?: string, whole?: Storyboard,
  *            choices?: Choice[], chosen?: object,
  *            enter?: (box: Box, sought?: string) => boolean, inside?: (box: Box) => string,
  *            leave?: () => void, typed?: (event: KeyboardEvent) => void,
@@ -245,7 +245,7 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
   const key = keyOf(story, items, habits.legend);
   bar.append(html("div.wb-zoom", {}, key.opener, key.element, own, button("fit", "Fit", fit),
     full.element, more.opener), more.element);
-  const body = html("div.wb-body", {}, view.element, view.map.element, view.room, panel.element);
+  const body = html("div.wb-body", habits.panel ? { id: habits.panel, role: "tabpanel", "aria-label": "View" } : {}, view.element, view.map.element, view.room, panel.element);
   root.append(bar, ...(habits.under ? [habits.under] : []), find.element, body, html("div.wb-below", {}, noted, ...below), help.element);
   const memory = [...arrows.values()].filter(({ kind }) => kind === "same");
   let selected = null, stop = null, pointed = null, back = null;

@@ -3,7 +3,7 @@
  * of its own beside its image. It holds the library too, since of any other picture's cell nobody knows when it runs; a
  * page reads that once for each version. The image goes when all is there: where no script may run, it stays.
  */
-(async (name, version, library, story, inside) => {
+(async (name, version, library, story, inside, tabs = []) => {
   const places = (root) => [...root.querySelectorAll(`.${name}`)];
   // A script that a host runs elsewhere than where it stood finds its picture in the page, once that is there.
   const beside = places(document.currentScript?.parentNode ?? document);
@@ -28,7 +28,8 @@
     const still = [...place.childNodes], el = document.createElement("div");
     place.replaceChildren(el);
     try {
-      mount(el, JSON.parse(told), within ? { within: JSON.parse(within) } : {});
+      const views = tabs.map(([view, packed]) => [view, packed ? async () => JSON.parse(await unpacked(packed)) : null]);
+      mount(el, JSON.parse(told), { views, ...(within && { within: JSON.parse(within) }) });
     } catch (error) {
       place.replaceChildren(...still);
       throw error;

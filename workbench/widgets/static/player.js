@@ -3,7 +3,8 @@
  *
  * @typedef {{position?: number, moved?: (position: number) => void, theme?: Theme, dressed?: HTMLElement, leave?: () => void,
  *            enter?: (box: Box, position: number, sought?: string) => boolean, inside?: (box: Box) => string,
- *            sought?: string, at?: [number, string], within?: object}} Options
+ *            sought?: string, at?: [number, string], within?: object, opened?: string[], chosen?: object, tabs?: () => object,
+ *            views?: [string, (() => Storyboard|Promise<Storyboard>)|null][]}} Options
  */
 
 import { LOOSE, assign, entries, fill, focusOn, fromEntries, html, keysAt, list, max, min, upon, words } from "./drawing.js";
@@ -15,6 +16,7 @@ import { playerRoot } from "./root.js";
 import { parts } from "./rounds.js";
 import { rowsFolded } from "./rows.js";
 import { stacked } from "./stacked.js";
+import { tabList } from "./tabs.js";
 import { button, icon, roomIn } from "./window.js";
 
 const FORMAT = "workbench-storyboard", VERSION = 1;
@@ -121,7 +123,7 @@ function stage(el, storyboard, options = {}) {
     const found = `${format} ${version}`.trim().slice(0, 80);
     fill(el, playerRoot("p", "wb-problem", {},
       `This player reads ${FORMAT} ${VERSION} and was given ${found}; make the picture again here.`));
-    return { root: el, go() {}, at() {}, seek() {}, destroy: () => fill(el) };
+    return { root: el, go() {}, position: () => 0, look() {}, seek() {}, destroy: () => fill(el) };
   }
   const story = timeline(storyboard), { boxes, steps } = story, last = max(0, steps.length - 1);
   let number = 0; // of a step among all, of which some may be left out
@@ -139,6 +141,8 @@ function stage(el, storyboard, options = {}) {
   };
   let predicts;
   const predicting = { action: "predict", label: "Predict", key: "p", on: () => predicts, act: () => predict((chosen.predicts = !predicts)) };
+  const tabs = options.tabs?.();
+  if (tabs) bar.prepend(tabs.element);
   if (options.leave) bar.prepend(button("table", "Back to table", options.leave, "← Table"));
   const { root, drawn, view, redraw, point, chosen, menu, placeOf, hold, look, destroy } = easel(el, storyboard, story, {
     label: `Player: ${words(storyboard.title) || "Picture"}`, bar, under: film?.element, below: [guess.element, caption], keys: [...KEYS, ...(film ? PART_KEYS : []), ...(options.leave ? INSIDE_KEYS : [])],
@@ -154,7 +158,7 @@ function stage(el, storyboard, options = {}) {
       if (box.goto != null) visit(box.goto);
       return options.enter?.(box, position, sought) || box.goto != null;
     },
-    inside: options.inside, sought: options.sought, resized: options.resized, whole: options.whole,
+    inside: options.inside, panel: tabs?.panel, sought: options.sought, resized: options.resized, whole: options.whole,
   });
   let position = -1, timer = 0, current = null, seen = 0; // the last step that was seen: the next one is to be predicted
 
@@ -252,6 +256,7 @@ function stage(el, storyboard, options = {}) {
     /** Say more of the step that is shown. */
     say: (more) => view.element.closest(".wb-player").querySelector(".wb-sentence").append(` ${more}`),
     go: arrive,
+    position: () => position,
     destroy() {
       pause();
       destroy();
@@ -264,12 +269,12 @@ function stage(el, storyboard, options = {}) {
  * same moment. Positions are numbers of steps of the whole story, of which several are one where a group is closed.
  * A box may lead into another picture that the story has `inside`, and from there back; `at` is where one opens: the
  * `when` of a step, and a box.
+ * `opened` and `chosen` are how it was looked at when it was left.
  * @param {HTMLElement} el @param {Storyboard} storyboard @param {Options} [options]
- * @returns {{go: (position: number) => void, destroy: () => void}}
  */
-export function mount(el, storyboard, options = {}) {
+function mountView(el, storyboard, options = {}) {
   const fold = storyboard?.levels ? folded : storyboard?.rows ? rowsFolded : null, insides = new Map(), within = options.within ?? storyboard?.within;
-  const opened = storyboard?.levels ? openedFor(storyboard, ...roomIn(el)) : new Set(list(storyboard?.opened)), [moment, wanted] = options.at ?? [];
+  const opened = options.opened ? new Set(options.opened) : storyboard?.levels ? openedFor(storyboard, ...roomIn(el)) : new Set(list(storyboard?.opened)), [moment, wanted] = options.at ?? [];
   const all = new Map(list(storyboard?.boxes).map((box) => [box.id, box])), folds = fold !== null;
   /** Open all that a box lies in. */
   const reveal = (id) => {
@@ -277,7 +282,7 @@ export function mount(el, storyboard, options = {}) {
       if (["group", "name"].includes(all.get(region).kind)) opened.add(region);
   };
   reveal(wanted);
-  let player = null, inner = null, board = storyboard, large = false, chosen;
+  let player = null, inner = null, board = storyboard, large = false, { chosen } = options;
   const seenAt = (position) => (folds ? board.steps.findIndex(({ until }) => until >= position) : position);
   const whole = (position) => (folds ? board.steps[position]?.until ?? 0 : position);
   const show = (position, sought) => {
@@ -315,7 +320,7 @@ export function mount(el, storyboard, options = {}) {
     const place = whole(position);
     chosen = player.look();
     player.destroy();
-    inner = mount(el, within.story, { theme: options.theme, dressed: options.dressed, at: [when, id], leave: () => leave(place, box.id) });
+    inner = mountView(el, within.story, { theme: options.theme, dressed: options.dressed, at: [when, id], leave: () => leave(place, box.id) });
     return true;
   }
   function leave(place, id) {
@@ -350,6 +355,46 @@ export function mount(el, storyboard, options = {}) {
       if (inner) leave(position);
       player.go(max(0, seenAt(position)));
     },
+    /** How it is looked at, for when it is opened again. */
+    left: () => ({ position: whole(player.position()), opened: [...opened], chosen: inner ? chosen : player.look() }),
     destroy: () => (inner ?? player).destroy(),
+  };
+}
+
+/**
+ * Build the player inside `el`, with the story's other views as its tabs. A host is told of moves in its own view alone.
+ * @param {HTMLElement} el @param {Storyboard} storyboard @param {Options} [options]
+ * @returns {{go: (position: number) => void, destroy: () => void}}
+ */
+export function mount(el, storyboard, options = {}) {
+  const told = list(storyboard?.tabs).map(([name, story]) => [name, story && (() => story)]);
+  const views = new Map(list(options.views).length ? options.views : told), left = new Map();
+  const own = [...views.keys()].find((name) => !views.get(name));
+  let at = own, player, wanted;
+  const show = (name, story, more) => {
+    at = name;
+    const tabs = views.size > 1 ? () => tabList([...views.keys()], name, choose) : undefined;
+    player = mountView(el, story, { ...options, ...more, tabs, ...(name !== own && { moved: undefined, within: undefined }) });
+  };
+  async function choose(name) {
+    wanted = name;
+    const story = await (views.get(name)?.() ?? storyboard), held = el.contains(keysAt());
+    if (wanted !== name) return; // another was chosen meanwhile
+    left.set(at, player.left());
+    player.destroy();
+    show(name, story, { position: undefined, ...left.get(name) });
+    if (held) focusOn(el.querySelector("[role=tab][aria-selected=true]"));
+  }
+  show(own, storyboard, {});
+  return {
+    go(position) {
+      if (at !== own) {
+        left.set(at, player.left());
+        player.destroy();
+        show(own, storyboard, left.get(own));
+      }
+      player.go(position);
+    },
+    destroy: () => player.destroy(),
   };
 }
