@@ -10,6 +10,7 @@ import workbench as torch
 from workbench import nn
 from workbench.recording import Trace, record
 from workbench.views import storyboard
+from workbench.views.expressions import fitted_text
 from workbench.views.program_tree import program_tree
 
 
@@ -65,3 +66,18 @@ def test_under_transforms_an_expression_stands_above_the_name_of_its_node(transf
         torch.func.jvp(f, (x,), along) if transform == "jvp" else getattr(torch.func, transform)(f)(x)
     boxes = [box for box in storyboard(trace, depth=9).scene.boxes.values() if box.title == "x.sin() * x"]
     assert boxes and boxes[0].lines[0].startswith(("mul ", "MulBackward0"))
+
+
+@pytest.mark.parametrize(
+    ("text", "own", "room", "told"),
+    [
+        ("Wq(x).view(B, T, heads, D // heads).transpose(1, 2)", (), 36, "Wq(x).view(…).transpose(1, 2)"),
+        ("(att @ v).transpose(1, 2).contiguous().view(B, T, D)", ("att @ v",), 34, "(att @ v).transpose(1, 2)…"),
+        ("(1 - p[0]) ** 2 + 100 * (p[1] - p[0] ** 2) ** 2", (), 24, "(1 - p[0]) ** 2 + …"),
+        ("loss = critic(fake).mean() - critic(real).mean() + 10 * p", (), 34, "loss = critic(fake).mean() - …"),
+        ("F.binary_cross_entropy_with_logits(D(fake), ones)", (), 31, "binary_cross_en…(D(fake), ones)"),
+        ("F.cross_entropy(out.view(-1, 5), tags.view(-1, 1))", (), 26, "cross_entropy(out…, tags…)"),
+    ],
+)
+def test_a_title_keeps_the_words_that_name_things(text: str, own: tuple[str, ...], room: int, told: str) -> None:
+    assert fitted_text(text, frozenset((each, "…") for each in own), room) == told

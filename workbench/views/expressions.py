@@ -15,6 +15,10 @@ UNKNOWN = "…"  # stands for what is left out, or not known
 SENTENCE_CHARACTERS = 40  # of an expression that a sentence tells, at most
 _NAMES = re.compile(r"[^\W\d]")
 _OPERAND = re.compile(r"(?<![\w.])[^\W\d][\w.]*(?![\w.(])")  # a variable or an attribute that is not called
+_LEAD = re.compile(r"([^\W\d][\w.]*)\(")  # the name of what is called
+_SUMS = (ast.Add, ast.Sub)
+_TARGET = re.compile(r"[^\W\d]\w*(, [^\W\d]\w*)* = ")
+_LONG_CALL = re.compile(r"(?:[^\W\d]\w*\.)*([^\W\d]\w*)(\(.*\))")
 _PACKAGE = re.compile(r"(?<![\w.])(?:torch|workbench|wb|nn|F)\.(?:\w+\.)*(?=\w+\()")
 
 
@@ -43,13 +47,20 @@ def fitted_text(text: str, own: frozenset[tuple[str, str]], room: int) -> str:
     """
     if columns(text) <= room:
         return text
+    if (target := _TARGET.match(text)) and columns(target[0]) < room // 2:
+        return target[0] + fitted_text(text[target.end() :], own, room - columns(target[0]))
+    if (chain := _fitted_chain(text, room)) is not None:
+        return chain
     known, places = dict(own), _places(text)
     own_places = [each._replace(words=known[each.words]) for each in places if each.words in known]
     told = _leave_out(text, own_places, room)
     if columns(told) <= room and _OPERAND.search(told):
-        return told
+        return _begun(text, room) or told if told.startswith(UNKNOWN) else told
     more = _leave_out(text, [each._replace(words=known.get(each.words, UNKNOWN)) for each in places], room)
-    return cut(more if _OPERAND.search(more) or columns(told) > room else told, room)
+    told = more if _OPERAND.search(more) or columns(told) > room else told
+    if columns(told) > room or not _NAMES.search(told):
+        return _renamed(text, room) or _begun(text, room) or cut(told, room)
+    return (told.startswith(UNKNOWN) and _begun(text, room)) or told
 
 
 def _leave_out(text: str, places: Iterable[_Place], room: int) -> str:
@@ -75,11 +86,80 @@ def _leave_out(text: str, places: Iterable[_Place], room: int) -> str:
         if around is not None and not inside[around]:
             ready.append(around)
             empty = None if re.search(r"\w", _without(source, cuts, around)) else around
+    # Of what is left out the name that it begins with says most: `loss(out…, y)`.
+    for at, each in enumerate(cuts):
+        words = _lead(source[each.begin : each.end].decode(errors="replace")) if each.words == UNKNOWN else ""
+        more = [*cuts[:at], each._replace(words=words), *cuts[at + 1 :]]
+        cuts = more if words and columns(_without(source, more)) <= room else cuts
     # A short part that went early may have room again, since a long one went after it.
     for each in [each for each in cuts if each.words]:
         fewer = [other for other in cuts if other is not each]
         cuts = fewer if columns(_without(source, fewer)) <= room else cuts
     return _without(source, cuts)
+
+
+def _lead(text: str) -> str:
+    """Return what a call may be shortened to: `self.encode(…)`, or `x…` for `x.mean(0)`."""
+    lead = _LEAD.match(_PACKAGE.sub("", text))
+    if lead is None or not isinstance(_value_of(text), ast.Call):
+        return ""
+    root, dot, _ = lead[1].partition(".")
+    return f"{root}{UNKNOWN}" if dot and root != "self" else f"{lead[1]}({UNKNOWN})"
+
+
+def _fitted_chain(text: str, room: int) -> str | None:
+    """Return a chain of methods without their arguments, or without the last ones: `w(x).view(…).mean()`.
+
+    It is None for what is no chain, or begins with too long an expression.
+    """
+    node = _value_of(text)
+    links: list[tuple[str, str]] = []  # from the last method on: its name, and its arguments
+    base = text.encode()
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        called, node = node, node.func.value
+        if isinstance(node, ast.Name) or (isinstance(node, ast.Attribute) and not links):
+            break
+        end = called.func.end_col_offset or 0
+        links.append((f".{called.func.attr}", base[end + 1 : called.end_col_offset or 0][:-1].decode()))
+        base = base[: end - len(called.func.attr.encode()) - 1]
+    begin, whole = base.decode(), list(links)
+    for at in sorted(range(len(links)), key=lambda at: -len(links[at][1])):
+        if columns(_chained(begin, links)) > room:
+            links[at] = links[at][0], min(links[at][1], UNKNOWN, key=len)
+    if links and columns(_chained(begin, links)) <= room:
+        return _chained(begin, links)
+    for first in range(1, len(links)):
+        for kept in (whole[first:], links[first:]):
+            if columns(told := _chained(begin, kept) + UNKNOWN) <= room:
+                return told
+    return None
+
+
+def _renamed(text: str, room: int) -> str | None:
+    """Return a call with the beginning of its long name: `binary_cross…(out, y)`."""
+    if (call := _LONG_CALL.fullmatch(text)) is None:
+        return None
+    given = next((each for each in (call[2], f"({UNKNOWN})") if columns(each) <= room // 2), "")
+    return f"{call[1][: room - columns(given) - 1]}{UNKNOWN}{given}"
+
+
+def _begun(text: str, room: int) -> str | None:
+    """Return a sum, or another operation with two sides, without what is right: `critic(fake).mean() - …`."""
+    node = _value_of(text)
+    source = text.encode()
+    sums = isinstance(node, ast.BinOp) and isinstance(node.op, _SUMS)
+    while isinstance(node, ast.BinOp) and isinstance(node.op, _SUMS) == sums:
+        begin = source[: node.left.end_col_offset].decode()
+        sign = re.match(r"\)*\s*[-+*/@%&|^<>]+", source[node.left.end_col_offset or 0 :].decode())
+        told = f"{begin}{sign[0] if sign else ''} {UNKNOWN}"
+        if columns(told) <= room and told.count("(") == told.count(")"):
+            return told
+        node = node.left if sums else None  # what a box computes is the outermost
+    return None
+
+
+def _chained(begin: str, links: Iterable[tuple[str, str]]) -> str:
+    return begin + "".join([f"{name}({given})" for name, given in [*links][::-1]])
 
 
 def _nested(places: Iterable[_Place]) -> dict[_Place, _Place | None]:
@@ -100,14 +180,25 @@ def _packages(text: str) -> list[_Place]:
     return [_Place(begin, begin + len(found.encode()), "") for begin, found in spans]
 
 
+def _tree_of(text: str) -> ast.Module | None:
+    if "\\" in text:  # what is no escape sequence would be warned of
+        return None
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _value_of(text: str) -> ast.expr | None:
+    """Return an expression's tree."""
+    tree = _tree_of(text)
+    return getattr(tree.body[0], "value", None) if tree is not None and len(tree.body) == 1 else None
+
+
 def _places(text: str) -> list[_Place]:
     """Return the parts of an expression that may be left out, each with its words."""
-    if "\\" in text:  # what is no escape sequence would be warned of
-        return []
-    try:
-        nodes = [*ast.walk(ast.parse(text))]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
+    tree = _tree_of(text)
+    nodes = [] if tree is None else [*ast.walk(tree)]
     names = {id(node.func) for node in nodes if isinstance(node, ast.Call)}  # `tanh` of `tanh(x)`, `self` of `self.w`
     names |= {id(node.value) for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)}
     names |= {id(node) for node in nodes if isinstance(getattr(node, "ctx", None), ast.Store)}  # `y` of `y = x * 2`
