@@ -69,5 +69,5 @@ def test_closed_modules_are_in_the_order_of_their_calls() -> None:
         q, k, v = to_q(x), to_k(x), to_v(x)
         (torch.softmax(q * k, -1) * v).sum().backward()
     board = trace.show(open=[]).storyboard
-    ids = [next(id for id, box in board.at(-1).boxes.items() if name in box.title) for name in ("to_k", "to_q")]
+    ids = [next(id for id, box in board.at().boxes.items() if name in box.title) for name in ("to_k", "to_q")]
     assert row_of(board.layout, ids) == ids[::-1]

@@ -10,7 +10,7 @@ from workbench.scene.model import Arrow, Box, Scene
 
 
 def drawn(trace: Any, view: str = "graph") -> Scene:
-    return trace.show(view, depth=9).storyboard.at(-1)
+    return trace.show(view, depth=9).storyboard.at()
 
 
 def constants(scene: Scene) -> list[Box]:

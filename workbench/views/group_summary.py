@@ -43,6 +43,7 @@ class GroupSummary:
     count: int
     times: int
     titles: dict[str, str]  # of nodes
+    skips: int = 0  # values that are added to what is computed from them
     held: int = 0  # operations
     last: str = ""  # of the nodes
     counts: Counter[str] = field(default_factory=Counter)  # of the states
@@ -136,6 +137,8 @@ class GroupSummary:
         count = counted(self.held, "operation")
         if 1 < self.times < self.count == self.held and not self.group.rounds:
             count = f"{counted(self.count // self.times, 'operation')} × {self.times:,}"
+        if self.skips and self.held == self.count:
+            count += " with a skip" if self.skips == 1 else f" with {self.skips} skips"
         return [count + (COMPILED if 0 < self.compiled == self.held else "")]
 
     def holds(self, frame: Frame) -> list[str]:

@@ -13,6 +13,7 @@ from ..trace.schema import Record
 from .group_summary import GroupSummary
 from .groups import Group, Program
 from .lanes import Lanes, wholes
+from .skips import skips_in
 
 _APART = 12  # named tensors up to which they stand outside of all groups: more stand where they are used
 _SHARED = 4  # a tensor that is used in more places has a box beside each that refers to it
@@ -50,6 +51,7 @@ class Links:
                 if isinstance(item, str):
                     self.group_of[item] = group
         self.users: dict[str, list[str]] = {}  # node or tensor -> the nodes that use it
+        self._inputs: dict[str, list[str]] = {}  # node -> what it uses
         events = list(events)
         known = {seen.id: seen for event in events for seen in getattr(event, "tensors", ())}
         names = {id: seen.name for id, seen in known.items()}
@@ -186,6 +188,7 @@ class Links:
     def _used(self, user: str, used: Iterable[str]) -> None:
         for id in dict.fromkeys(used):
             self.users.setdefault(id, []).append(user)
+            self._inputs.setdefault(user, []).append(id)
 
     def _way(self, node: str, whole: Group) -> list[Group]:
         """Return the groups around a node, from the whole graph inwards."""
@@ -205,7 +208,8 @@ class Links:
         row = [self._operations.get(id, "") for id in group.nodes()]
         count = len(row)
         times = next(n for n in range(count, 0, -1) if count % n == 0 and row[: count // n] * n == row)
-        return GroupSummary(group, count, times, self._titles)
+        skips = skips_in(group.nodes(), self._operations, self._inputs) if group.kind == "scope" else 0
+        return GroupSummary(group, count, times, self._titles, skips)
 
     def place(self, id: str) -> Group | None:
         """Return the innermost group around a node or a tensor."""
