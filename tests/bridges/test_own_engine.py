@@ -235,7 +235,7 @@ def test_a_prediction_is_judged(torch: Any) -> None:
     s = workbench.step((w * torch.tensor([3.0, 4.0])).sum())
     view = StepperView(s, Stage(s))
     view._do(s, {"do": "predict"})
-    assert view._do(s, {"do": "step", "guesses": ["[1, 1]"]}).endswith("sends to MulBackward0: right.")
+    assert view._do(s, {"do": "step", "guesses": ["[1, 1]"]}).endswith("sends to w * …: right.")
     assert view._do(s, {"do": "step", "guesses": ["[-3, -4]"]}).endswith("wrong sign.")
     assert view._questions(s) == ["w.grad"] and w.grad is None
 

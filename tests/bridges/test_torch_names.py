@@ -101,7 +101,7 @@ def test_an_attribute_of_what_runs_it_names_the_model_its_parameters_and_its_cal
         app.trainer.step(x)
     assert modules(trace) == inside("net")
     told = repr(trace.show(depth=9))
-    assert "net.layer1.0.conv1.weight.grad becomes" in told and "unnamed" not in told
+    assert "`net.layer1.0.conv1.weight.grad` becomes" in told and "unnamed" not in told
 
 
 def test_lists_and_dicts_and_loops_over_them_tell_models_apart() -> None:

@@ -171,8 +171,8 @@ def test_what_hooks_make_of_gradients_is_told_and_they_stay_as_they_are() -> Non
     with workbench.record(torch) as trace:
         (x * 3).sum().backward()
     told = repr(trace.show())
-    assert "hook once on x changed [3. 3.] to [6. 6.]; x receives the gradient [6. 6.]" in told
-    assert "x.grad becomes [6. 6.]; post-accumulate hook clip of x changed x's grad [6. 6.] to [1. 1.]" in told
+    assert "hook once on `x` changed [3. 3.] to [6. 6.]; `x` receives the gradient [6. 6.]" in told
+    assert "`x.grad` becomes [6. 6.]; post-accumulate hook clip of `x` changed `x.grad` [6. 6.] to [1. 1.]" in told
     assert not x._backward_hooks and list(x._post_accumulate_grad_hooks.values()) == [clip]
     x.grad = None
     (x * 3).sum().backward()

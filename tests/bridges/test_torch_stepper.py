@@ -175,12 +175,12 @@ def test_a_prediction_of_a_torch_backward_is_judged_and_another_shape_has_anothe
     view = StepperView(s, Stage(s))
     view._do(s, {"do": "predict"})
     assert view._do(s, {"do": "run"}) == "Type your prediction first, or turn predict mode off."
-    assert view._questions(s) == ["what SumBackward0 sends to MulBackward0"]
+    assert view._questions(s) == ["what sum(w * …) sends to w * …"]
     told = view._do(s, {"do": "step", "guesses": ["2"]})
     assert told.endswith("has the shape (2,): type 2 numbers as a list, [1, 2, …].")
     assert s.position == 0
     told = view._do(s, {"do": "step", "guesses": ["[1, 1]"]})
-    assert told == "Your prediction of what SumBackward0 sends to MulBackward0: right."
+    assert told == "Your prediction of what sum(w * …) sends to w * …: right."
     assert view._do(s, {"do": "step", "guesses": ["[-3, -4]"]}).endswith("wrong sign.")
     assert view._questions(s) == ["w.grad"]
     assert view._do(s, {"do": "step", "guesses": ["[3, 4]"]}) == "Your prediction of w.grad: right."

@@ -187,7 +187,7 @@ def test_the_caption_says_the_step_and_the_line_of_code(page):
     go(page, 1)
     assert page.locator(".wb-sentence").inner_text() == "mul multiplies y by w."
     assert page.locator(".wb-sentence").get_attribute("aria-live") == "polite"
-    assert page.locator(".wb-cursor").inner_text().split("\n") == ["lesson.py:2", "z = y * w * scale"]
+    assert page.locator(".wb-cursor").inner_text().split("\n") == ["lesson.py, line 2", "z = y * w * scale"]
 
 
 def test_a_host_is_told_of_each_move_once(page):
@@ -210,20 +210,49 @@ def test_destroy_leaves_nothing_behind():
         assert page.console_errors == []
 
 
+# How many lines a sentence takes, in whatever room it has.
+LINES = """told => {
+  const all = document.createRange();
+  all.selectNodeContents(told);
+  return Math.round(all.getBoundingClientRect().height / parseFloat(getComputedStyle(told).lineHeight));
+}"""
+PLACE = """() => [".wb-player", ".wb-view", ".wb-caption"].map((part) => document.querySelector(part))
+  .flatMap(({ offsetTop, offsetHeight }) => [offsetTop, offsetHeight])"""
+
+
 @pytest.mark.parametrize("width", [420, 800, 1280])
-def test_the_picture_stays_where_it_is_whatever_the_sentences_say(page, width):
+def test_no_sentence_moves_the_picture_or_changes_the_height_of_the_player(page, width):
     story = storyboard().to_dict()
     for k, step in enumerate(story["steps"]):
-        step["caption"] = "Words and more words. " * (5 * k % 16)
+        step["caption"] = "`y` gets words, and more words. " * (5 * k % 16)
     resize(page, width, 900)
     show(page, story)
-    tops, heights = set(), []
+    places, lines = set(), set()
     for k in range(8):
         go(page, k)
-        tops.add(page.evaluate("document.querySelector('.wb-view').offsetTop"))
+        places.add(tuple(page.evaluate(PLACE)))
         told = page.locator(".wb-sentence")
-        heights.append(told.evaluate("e => e.scrollHeight - e.clientHeight"))
-        assert (told.get_attribute("tabindex") == "0") == (heights[-1] > 1)  # what is too long is scrolled by keys
-    assert len(tops) == 1
-    if width != 800:
-        assert (width == 420) == any(height > 1 for height in heights)
+        lines.add(told.evaluate(LINES))
+        scrolls = told.evaluate("e => e.scrollHeight - e.clientHeight") > 1
+        assert (told.get_attribute("tabindex") == "0") == scrolls  # what is too long is scrolled by keys
+    assert len(places) == 1 and {True, False} == {each > 2 for each in lines} and len(lines) > 2
+
+
+def test_a_name_in_a_sentence_is_colored_like_its_box_and_the_nodes_own_name_is_small(page):
+    story = storyboard().to_dict()
+    titles = {box["kind"]: box["title"] for box in reversed(story["boxes"])}
+    op, leaf, function = titles["op"], titles["leaf"], titles["function"]
+    story["steps"][0]["caption"] = (
+        f"In iteration 2: `{op}`, 2nd (MulBackward0) sends 1.0 to `{leaf}.grad`; `{function}`."
+    )
+    show(page, story)
+    go(page, 0)
+    names = page.locator(".wb-sentence .wb-name")
+    assert names.all_inner_texts() == [op, f"{leaf}.grad", function]
+    assert [each.get_attribute("data-kind") for each in names.all()] == ["op", "leaf", "function"]
+    looks = "e => [getComputedStyle(e).color, getComputedStyle(e).backgroundColor].join()"
+    assert len({each.evaluate(looks) for each in names.all()}) == 3
+    own = page.locator(".wb-sentence .wb-own")
+    assert own.inner_text().strip() == "(MulBackward0)" and "`" not in page.locator(".wb-sentence").inner_text()
+    size = "e => parseFloat(getComputedStyle(e).fontSize)"
+    assert own.evaluate(size) < 0.8 * page.locator(".wb-sentence").evaluate(size)

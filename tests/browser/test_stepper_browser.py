@@ -169,11 +169,12 @@ def run(page: Page, code: str) -> str:
 def test_buttons_step_run_back_and_code_sees_it(page: Page) -> None:
     s = Stepper(page)
     assert s.says("sentence") == "Backward starts at loss with the gradient 1.0."
-    assert s.says("standing") == "0 of 7 nodes run · next: MeanBackward0"
+    assert s.says("standing") == "0 of 7 nodes run · next: loss = ((p - …) ** 2).mean()"
     s.click("step")
     assert s.state("MeanBackward0") == "running" and s.state("PowBackward0") == "ready"
     assert s.root.locator(".wb-sentence[aria-live=polite]").text_content() == (
-        "MeanBackward0 receives the gradient 1.0; it sends [0.5 0.5] to PowBackward0."
+        "loss = ((p - …) ** 2).mean() (MeanBackward0) receives the gradient 1.0; it sends [0.5 0.5] to "
+        "(p - tensor([3.0, 5.0])) ** 2."
     )
     assert run(page, "print(s.position, s.done, w.grad)") == "1 False None"
     s.click("run")
@@ -200,7 +201,7 @@ def test_every_key(page: Page) -> None:
     page.keyboard.press("u")
     page.keyboard.type("add")
     s.after(lambda: page.keyboard.press("Enter"))
-    assert s.says("standing").endswith("next: AddBackward0") and s.says("sentence").endswith("Stopped: add.")
+    assert s.says("standing").endswith("next: p = w * x + b") and s.says("sentence").endswith("Stopped: add.")
     s.press("o")
     assert s.says("standing").startswith("6 of 7")
     s.press("r")
@@ -243,7 +244,7 @@ def test_boxes_are_chosen_by_tab_and_opened_by_enter(page: Page) -> None:
     assert not s.root.locator(".wb-details").is_visible()
     s.after(lambda: page.keyboard.press("b"))
     s.click("run")
-    assert s.says("standing").endswith("next: MulBackward0")
+    assert s.says("standing").endswith("next: w * x")
 
 
 def test_a_gradient_is_edited_and_branches_are_switched(page: Page) -> None:
@@ -429,7 +430,8 @@ def test_predicting(page: Page) -> None:
     page.keyboard.press("s")  # nothing is typed yet: it goes to the field
     page.keyboard.type("[0.5, 0.55]")
     s.after(lambda: page.keyboard.press("Enter"))
-    assert s.says("said") == "Your prediction of what MeanBackward0 sends to PowBackward0: off by 7%."
+    told = "what loss = ((p - …) ** 2).mean() sends to (p - tensor([3.0, 5.0])) ** 2"
+    assert s.says("said") == f"Your prediction of {told}: off by 7%."
     s.click("step")
     assert s.says("said").startswith("Type your prediction first") and s.says("standing").startswith("1 of 7")
     s.click("predict")
@@ -459,7 +461,9 @@ def test_two_views_of_one_stepper_show_the_same(page: Page) -> None:
     second.root.wait_for()
     assert second.says("standing") == Stepper(page).says("standing")
     second.click("step")
-    expect(Stepper(page).root.locator(".wb-standing")).to_have_text("2 of 7 nodes run · next: SubBackward0")
+    expect(Stepper(page).root.locator(".wb-standing")).to_have_text(
+        "2 of 7 nodes run · next: p - torch.tensor([3.0, 5.0])"
+    )
 
 
 def test_a_busy_kernel_is_said_to_be_busy(page: Page, lab: Lab) -> None:

@@ -59,7 +59,7 @@ def test_what_runs_in_a_closed_part_is_told_on_it_and_a_run_goes_over_it(page: P
     closed = s.root.locator(".wb-kind-group", has=page.get_by_text("2 › Linear", exact=True))
     s.press("s", "s", "s", "s")
     assert closed.get_attribute("data-state") == "running"
-    assert s.says("sentence").startswith("AddmmBackward0 in Sequential/2 receives the gradient")
+    assert s.says("sentence").startswith("AddmmBackward0 in 2 › Linear receives the gradient")
     s.press("b")  # at what is next, inside
     expect(closed.locator(".wb-badge")).to_have_count(1)
     s.press("b", "o")

@@ -36,7 +36,10 @@ def test_operations_are_told_as_they_are_written() -> None:
     assert names == ["MulBackward0", "AddBackward0", "MulBackward0, 2nd", "SubBackward0", "PowBackward1"]
     stage = Stage(s)
     stage.follow(s.step(2))
-    assert "SubBackward0 receives the gradient 1.0; it sends 1.0 to MulBackward0, 2nd" in stage.sentence
+    assert (
+        "`(w * x + b) * 7 - w` (SubBackward0) receives the gradient 1.0; it sends 1.0 to `(w * x + b) * 7`"
+        in stage.sentence
+    )
 
 
 class Square(torch.Function):

@@ -27,4 +27,4 @@ def test_a_hook_that_failed_in_a_stepper_leaves_nothing_behind():
     s.back()
     s.run()
     stage = Stage(s)
-    assert stage.sentence.count("hook look of x saw") == 1
+    assert stage.sentence.count("hook look of `x` saw") == 1

@@ -34,8 +34,8 @@ def test_nodes_that_the_backward_records_appear_as_in_a_trace() -> None:
     stage.follow(s)
     assert level(stage.scene.boxes) == ["CosBackward0", "MulBackward0"]
     assert stage.sentence == (
-        "SinBackward0 receives the gradient 1.0; it sends -0.1455 to PowBackward0; its operations join the graph as "
-        "CosBackward0 and MulBackward0."
+        "`y = sin(a ** …)` (SinBackward0) receives the gradient 1.0; it sends -0.1455 to `a ** …`; its operations join "
+        "the graph as CosBackward0 and MulBackward0."
     )
     s.run()
     stage.follow(s)

@@ -163,7 +163,7 @@ def test_each_breakpoint_is_told_and_taken_off() -> None:
 
 def edited_and_run_again(browser: Browser, title: str, value: str) -> None:
     """Go back to before a node runs, change what waits there, and run to the end: a branch."""
-    while browser.status["position"] and browser.status["called"] != title:
+    while browser.status["position"] and browser.status["next"] != browser.id(title):
         browser.ask("back")
     browser.ask("edit", id=browser.id(title), nr=0, text=value)
     browser.ask("run")

@@ -149,6 +149,6 @@ def test_a_record_that_says_nothing_else_is_drawn():
         (x * x).backward()
     (made,) = [event for event in trace.events if isinstance(event, NodeCreated)]
     picture = Timeline([*trace.events, GradientScaled(made.node)])
-    assert "MulBackward0: gradient scaled" in str(storyboard(picture).steps[-1].caption)
+    assert "`x * x` (MulBackward0): gradient scaled" in str(storyboard(picture).steps[-1].caption)
     assert picture.frame(len(picture.events)).focus == Key("node", made.node)
     assert "GradientScaled" not in RECORDS

@@ -19,7 +19,7 @@ def test_the_names_a_user_writes():
     with torch.record() as trace:
         x = leaf(1.0, 2.0)
         Square.apply(x).sum().backward()
-    assert "x.grad becomes [2. 4.]" in str(trace.show())
+    assert "`x.grad` becomes [2. 4.]" in str(trace.show())
     assert x.grad.tolist() == [2.0, 4.0]
 
 

@@ -32,7 +32,7 @@ def test_a_loop_over_parameters_does_not_name_them():
                     p -= 0.1 * p.grad
     assert names(trace) == ["net.weight", "net.bias"]
     told = str(trace.show(depth=5))
-    assert "net.bias.grad becomes" in told and " p " not in told
+    assert "`net.bias.grad` becomes" in told and " p " not in told
 
 
 def test_what_a_list_or_a_dict_holds_is_called_by_its_place_there():

@@ -82,7 +82,7 @@ def test_index_tensors_are_shown_as_constants_that_are_saved():
     frame = trace.frame(len(trace.events))
     assert y.shape == (2,)
     assert [(saved.name, frame.tensors[saved.tensor].name) for saved in made.saved] == [("indices[0]", "i")]
-    assert made.sentence(frame).endswith("saves i for backward")
+    assert made.sentence(frame).endswith("saves `i` for backward")
     assert [edge.differentiable for edge in frame.edges.values()] == [True, False]
 
 
@@ -123,5 +123,6 @@ def test_the_same_expression_again_is_told_with_its_place():
         y = y.sin()
         y.backward()
     told = " ".join(step.caption for step in storyboard(trace).steps[5:])
-    for words in ("`y.sin()`", "`y.sin()` in late", "`y * 3.0` in iteration 2", "`y * 3.0` in iteration 1"):
-        assert f"{words} receives" in told
+    for place, words in (("", "`y = y.sin()`"), ("In late: ", "`late`"), ("In iteration 1: ", "`y * 3.0`")):
+        assert f"{place}{words} (" in told
+    assert "In iteration 2: `y * 3.0` (MulBackward0) receives the gradient" in told

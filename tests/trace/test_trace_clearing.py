@@ -22,14 +22,14 @@ def cleared(clear):
 
 # What is done to a gradient, the step that tells of it, and the numbers that are left.
 CHANGES = {
-    "x.grad = None": ("x.grad is cleared.", None),
-    "del x.grad": ("x.grad is cleared.", None),
-    "x.grad.zero_()": ("x.grad is cleared: zero_ makes it [0. 0.].", (0.0, 0.0)),
-    "x.grad.data.zero_()": ("x.grad is cleared: zero_ makes it [0. 0.].", (0.0, 0.0)),
-    "x.grad.detach_().zero_()": ("x.grad is cleared: zero_ makes it [0. 0.].", (0.0, 0.0)),
-    "x.grad /= 2": ("div_ writes into x.grad: now [1. 2.].", (1.0, 2.0)),
-    "x.grad[0] = 7.0": ("copy_ writes into x.grad: now [7. 4.].", (7.0, 4.0)),
-    "x.grad = torch.ones(2, dtype=torch.float64)": ("x.grad is set to [1. 1.].", (1.0, 1.0)),
+    "x.grad = None": ("`x.grad` is cleared.", None),
+    "del x.grad": ("`x.grad` is cleared.", None),
+    "x.grad.zero_()": ("`x.grad` is cleared: zero_ makes it [0. 0.].", (0.0, 0.0)),
+    "x.grad.data.zero_()": ("`x.grad` is cleared: zero_ makes it [0. 0.].", (0.0, 0.0)),
+    "x.grad.detach_().zero_()": ("`x.grad` is cleared: zero_ makes it [0. 0.].", (0.0, 0.0)),
+    "x.grad /= 2": ("div_ writes into `x.grad`: now [1. 2.].", (1.0, 2.0)),
+    "x.grad[0] = 7.0": ("copy_ writes into `x.grad`: now [7. 4.].", (7.0, 4.0)),
+    "x.grad = torch.ones(2, dtype=torch.float64)": ("`x.grad` is set to [1. 1.].", (1.0, 1.0)),
 }
 
 
@@ -63,7 +63,7 @@ def test_zero_grad_is_one_step_for_all_parameters():
         net.zero_grad(set_to_none=False)
     steps = storyboard(trace).steps
     captions = [step.caption for step in steps if "cleared" in step.caption]
-    names = [f"net.{n}.{kind}.grad" for n in range(3) for kind in ("weight", "bias")]
+    names = [f"`net.{n}.{kind}.grad`" for n in range(3) for kind in ("weight", "bias")]
     assert captions == [f"{', '.join(names)} and 4 more are cleared."] * 2
     assert [step.phase for step in steps if "cleared" in step.caption] == ["update"] * 2
     assert len(of_kind(trace, "GradChanged")) == 20
@@ -80,7 +80,7 @@ def test_a_hook_that_clears_what_it_has_used_is_told_with_its_leaf():
         (x * x).sum().backward()
     assert not of_kind(trace, "GradChanged")
     assert (
-        "post-accumulate hook use of x changed x's grad [2. 4.] to no gradient" in storyboard(trace).steps[-2].caption
+        "post-accumulate hook use of `x` changed `x.grad` [2. 4.] to no gradient" in storyboard(trace).steps[-2].caption
     )
 
 
@@ -100,8 +100,8 @@ def test_a_gradient_from_before_the_recording_is_known_too():
         loss = (x * 3.0).sum()
         x.grad.zero_()
         loss.backward()
-    assert "x.grad is cleared: zero_" in storyboard(trace).steps[2].caption
-    assert "x.grad was [0. 0.] and becomes [3. 3.]" in storyboard(trace).steps[-2].caption
+    assert "`x.grad` is cleared: zero_" in storyboard(trace).steps[2].caption
+    assert "`x.grad` was [0. 0.] and becomes [3. 3.]" in storyboard(trace).steps[-2].caption
 
 
 def training(times):

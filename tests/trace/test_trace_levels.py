@@ -113,12 +113,11 @@ def test_an_error_while_tangents_are_computed_does_not_silence_what_follows():
 def test_a_caption_says_how_many_samples_ran_at_once_and_which_graph_a_node_joins():
     captions = [step.caption for step in storyboard(samples.batch()).steps]
     assert captions[2] == (
-        "Inside vmap of 4 (level 1): exp(the result of mul) gives [[7.389 7.389] … [7.389 7.389]] for a batch of 4 "
-        "at once."
+        "Inside vmap of 4 (level 1): `(x * 2).exp()` gives [[7.389 7.389] … [7.389 7.389]] for a batch of 4 at once."
     )
     twice = [step.caption for step in storyboard(samples.twice()).steps]
     assert twice[2].startswith(
-        "Inside grad (level 1) › grad (level 2): pow(x, 3) gives [1. 8.]; PowBackward0 joins the"
+        "Inside grad (level 1) › grad (level 2): `y**3` (PowBackward0) gives [1. 8.]; it joins the"
     )
     assert [text.partition("the graph of ")[2][:7] for text in twice[2:4]] == ["level 1", "level 2"]
 
@@ -126,8 +125,8 @@ def test_a_caption_says_how_many_samples_ran_at_once_and_which_graph_a_node_join
 def test_forward_over_reverse_is_one_step_for_each_operation():
     captions = [step.caption for step in storyboard(samples.forward_over_reverse()).steps]
     assert captions[2] == (
-        "Inside jvp (level 1) › grad (level 2): sin(x) gives [0. 0.8415]; SinBackward0 joins the graph of level 2 and "
-        "saves x for backward; the tangent of the result of sin is [1. 1.081], from that of x."
+        "Inside jvp (level 1) › grad (level 2): `x.sin()` (SinBackward0) gives [0. 0.8415]; it joins the graph of "
+        "level 2 and saves `x` for backward; the tangent of the result of `x.sin()` is [1. 1.081], from that of `x`."
     )
 
 

@@ -119,7 +119,7 @@ def test_the_steps_say_it_in_order():
     ]
     assert told[3].startswith("ReluBackward0 needs y as it was at version 1, but add_ (line ")
     graph = [step.caption for step in storyboard(trace).steps]
-    assert graph[1] == "relu(y) gives [2. 4.]; ReluBackward0 joins the graph and saves y for backward."
+    assert graph[1] == "`getattr(y, name)()` (ReluBackward0) gives [2. 4.]; it saves `y` for backward."
     chip = next(box for box in storyboard(trace).at(1).boxes.values() if box.title == "saved result (y)")
     notes = [detail.body for detail in chip.details if detail.heading == "Status"]
     assert (chip.state, chip.lines) == ("idle", ("(2,)  [2. 4.]",))
@@ -150,7 +150,7 @@ def test_a_tensor_from_before_the_recording_is_told_as_it_was():
         with pytest.raises(RuntimeError):
             y.sum().backward()
     assert marks(trace) == {"y": ["write 1", "save 1", "write 2", "read 1 ×"]}
-    assert storyboard(trace).steps[0].caption.startswith("exp(y) gives [7.389 54.6]; ExpBackward0 joins")
+    assert storyboard(trace).steps[0].caption.startswith("`y.exp_()` (ExpBackward0) gives [7.389 54.6]; it saves")
 
 
 def test_who_reads_before_the_write_is_over_reads_the_truth_afterwards():
@@ -173,7 +173,7 @@ def test_a_write_through_a_view_says_where_its_base_comes_from_now():
         v[0] = v[0] * 3
     board = storyboard(trace)
     assert board.steps[-1].caption == (
-        "copy_ writes into the result of select: now [3. 6.], version 1; x now comes from CopySlices."
+        "copy_ writes into the result of select: now [3. 6.], version 1; `x` now comes from CopySlices."
     )
     assert board.scene.boxes[board.steps[-1].focus].title == "CopySlices"
     slices = made(trace, "CopySlices")
@@ -197,7 +197,7 @@ def test_an_unnamed_view_whose_node_is_not_known_is_called_a_view():
         Doubled.apply(z[:1])
     told = [step.caption for step in storyboard(trace).steps]
     assert told[-2].startswith("Doubled.apply(a view of z) gives ")
-    assert told[-1] == "Doubled writes into a view of z: now [2.], version 2; z now comes from CopySlices."
+    assert told[-1] == "Doubled writes into a view of `z`: now [2.], version 2; `z` now comes from CopySlices."
 
 
 def test_an_unnamed_leaf_is_called_one_although_it_was_detached():
@@ -205,7 +205,7 @@ def test_an_unnamed_leaf_is_called_one_although_it_was_detached():
         x = leaf(1.0, 2.0)
         y = x.detach().requires_grad_() * 2
     assert y.requires_grad
-    assert storyboard(trace).steps[0].caption.startswith("mul(an unnamed leaf, 2) gives ")
+    assert storyboard(trace).steps[0].caption.startswith("`y = ….requires_grad_() * 2` (MulBackward0) gives ")
 
 
 def test_a_second_write_without_a_record_tells_of_no_new_node():

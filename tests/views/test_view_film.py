@@ -144,7 +144,11 @@ def test_a_step_of_another_structure_has_what_only_it_has():
     assert "AbsBackward0" in titles[4]
     assert not any("AbsBackward0" in each for n, each in enumerate(titles) if n != 4)
     for loss, (_, steps) in zip(losses, parts(board), strict=True):  # the value of each is right
-        made = next(step.caption for step in board.steps[steps[0] : steps[-1]] if f"loss = {loss:.4g}" in step.caption)
+        made = next(
+            step.caption
+            for step in board.steps[steps[0] : steps[-1]]
+            if f"gives {loss:.4g};" in step.caption and step.caption.startswith("`loss = ")
+        )
         assert made
     assert "(2,)" in " ".join(line for box in there(board, parts(board)[7][1][-1]).values() for line in box.lines)
 
@@ -204,9 +208,9 @@ SAID = [
     ),
     (
         "for epoch in range(2):\n    for x in (1.0, 2.0):\n        (w * x).backward()",
-        "Backward adds to w.grad, still there from epoch 1, step 1 to epoch 2, step 1.",
+        "Backward adds to `w.grad`, still there from epoch 1, step 1 to epoch 2, step 1.",
     ),
-    ("step_by_step(w)", "w.grad was 1.0 and becomes 3.0"),
+    ("step_by_step(w)", "`w.grad` was 1.0 and becomes 3.0"),
 ]
 
 
@@ -347,8 +351,8 @@ def test_a_film_says_what_is_said_of_all_steps_together(program, view):
     film, together = storyboard(trace, view, depth=9), tell(trace, GRAPHS[view](trace.events))
     assert film.steps[0].chapter
     names = {event.node: event.name for event in trace.events if isinstance(event, NodeCreated)}
-    known = GRAPHS[view](trace.events).program.words
-    words = {each: names[node] for node, several in known.items() for each in several if "`" in each}
+    known = GRAPHS[view](trace.events).program.told_as
+    words = {each: names[node] for node, each in known.items() if "`" in each}
     one, other = ([plain(step.caption, words) for step in board.steps] for board in (film, together))
     added = r"Backward adds to [^:]*, still there from steps? [\d to]*\. "
     assert [re.sub(added, "", each) for each in one] == other
@@ -416,8 +420,8 @@ def test_a_net_whose_gradients_were_not_cleared_says_so_where_the_film_opens_tho
     assert all(f"{count} grads include those of step 1" in lines for lines in closed.values())
     told = " ".join(said for _, _, said in board.stops)
     if opened is not None:
-        names = "net.0.weight, net.0.bias, net.2.weight and net.2.bias"
-        assert told.count(f"Sequential: SGD changes {names}.") == 3 and "sub_" not in told
+        names = "`net.0.weight`, `net.0.bias`, `net.2.weight` and `net.2.bias`"
+        assert told.count(f"Sequential`: SGD changes {names}.") == 3 and "sub_" not in told
     after = board.at(next(last for _, last, said in reversed(board.stops) if "SGD changes" in said))
     changed = [box.lines[-1] for box in after.boxes.values() if box.title in closed]
     assert len(changed) == len(closed) and all(re.fullmatch(r"changed by norm [\d.]+", line) for line in changed)
@@ -470,8 +474,8 @@ def test_gradients_that_are_cleared_between_two_backwards_of_a_step_are_cleared(
     board = storyboard(trace)
     told = " ".join(step.caption for step in board.steps)
     if forgotten:
-        assert "Backward adds to made.grad, still there from step 1." in told
-    assert ("still there from" in told) == forgotten and "judge.grad, still there" not in told
+        assert "Backward adds to `made.grad`, still there from step 1." in told
+    assert ("still there from" in told) == forgotten and "`judge.grad`, still there" not in told
     assert board.chapter(board.start) == ("step 2 of 3" if forgotten else "step 3 of 3")
 
 
@@ -486,7 +490,8 @@ def test_a_step_of_the_second_epoch_is_told_by_the_loops_variable():
     assert board.chapter() == titles[4] and board.start == board.still == parts(board)[4][1][-1]
     assert board.steps[board.start].phase == "update"
     for (_, steps), data in zip(parts(board), [*batches, *batches], strict=True):  # which come again in each epoch
-        gives = re.search(r"mul\(w, .*?\) gives ([\d.]+);", " ".join(board.steps[at].caption for at in steps))
+        said = " ".join(board.steps[at].caption for at in steps)
+        gives = re.search(r"`w \* \w+` \(MulBackward0\) gives ([\d.]+);", said)
         assert gives and float(gives[1]) == pytest.approx(float(data) * number(named(board, steps[0], "w")), rel=1e-3)
     saved = [step.chapter for step in storyboard(trace, "saved").steps if step.chapter]
     assert saved == titles

@@ -66,7 +66,7 @@ def test_very_many_leaves_of_one_operation_are_one_box_with_it_until_it_opens():
     assert board.layout.width < 800
     assert "torch.stack(many) (group, done): → (100, 2), 1 operation, 100 leaves" in str(trace.show())
     captions = [step.caption for step in board.steps]
-    assert any(each.endswith("to many[1], [1. 1.] to many[2] and gradients to 97 more.") for each in captions)
+    assert any(each.endswith("to `many[1]`, [1. 1.] to `many[2]` and gradients to 97 more.") for each in captions)
     opened = trace.show(open=["torch.stack(many)"]).storyboard
     assert len(opened.opened) == 1
     leaves = [box for box in opened.at().boxes.values() if box.kind == "leaf"]

@@ -65,7 +65,7 @@ def test_a_saved_trace_has_them_and_an_old_one_is_read(tmp_path):
     assert storyboard(load(tmp_path / "trace.json")).to_dict() == storyboard(trace).to_dict()
     old = trace.to_dict()
     old["events"] = [each for each in old["events"] if each["kind"] not in ("HooksFound", "HookRan")]
-    assert "MulBackward0 receives the gradient [2. 2.]" in "\n".join(captions(Trace.from_dict(old)))
+    assert "`y = x * w` (MulBackward0) receives the gradient [2. 2.]" in "\n".join(captions(Trace.from_dict(old)))
 
 
 @pytest.mark.parametrize("damage", [{"hook": 3}, {"before": [1]}])
@@ -125,7 +125,7 @@ def test_a_hook_that_fails_after_the_accumulation_leaves_the_gradient(answer):
         x.sum().backward()
     (told,) = [each for each in trace.frame(len(trace.events)).tensors.values() if each.name == "x"]
     assert x.grad.tolist() == [0.5, 0.5] and told.grad.values == (0.5, 0.5)
-    assert "x.grad becomes" in captions(trace)[-2] and captions(trace)[-1].startswith("x fails with")
+    assert "`x.grad` becomes" in captions(trace)[-2] and captions(trace)[-1].startswith("`x` fails with")
 
 
 def test_what_a_hook_records_in_a_loop_stays_in_its_group():

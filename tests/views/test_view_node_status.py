@@ -91,5 +91,5 @@ def test_what_lies_inside_copyslices_does_so_whether_or_not_the_base_required_gr
         assert not [box.title for box in boxes.values() if BESIDE in box.lines]
         written = [step.caption for step in storyboard(each).steps if " writes into " in step.caption]
         assert len(written) == len(regions) and all(
-            re.search(r"; z now comes from CopySlices(, 2nd)?\.$", caption) for caption in written
+            re.search(r"; `z` now comes from CopySlices(, 2nd)?\.$", caption) for caption in written
         )

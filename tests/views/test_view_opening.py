@@ -302,10 +302,10 @@ def test_a_run_tells_what_joined_and_what_came_and_went():
     inner, outer = ids["inner"], ids["outer"]
     assert [(first, last) for first, last, _ in board.runs[outer]] == [(0, 3), (5, 8)]
     forward, backward = (caption for _, _, caption in board.runs[inner])
-    assert forward == ("outer/inner: 2 operations join the graph: mul 1, exp 1; it saves 24 bytes for backward.")
+    assert forward == ("`inner`: 2 operations join the graph: mul 1, exp 1; it saves 24 bytes for backward.")
     assert backward == (
-        "outer/inner runs backward: it receives the gradient [3. 3.]; 2 nodes run, ExpBackward0 first, "
-        "`x * 2.0` last; it sends [44.33 327.6] to x."
+        "`inner` runs backward: it receives the gradient [3. 3.]; 2 nodes run, `y = (x * 2.0).exp()` first, "
+        "`x * 2.0` last; it sends [44.33 327.6] to `x`."
     )
     assert [caption for _, _, caption in trace.show("graph", open=["outer"]).storyboard.stops][:1] == [forward]
 
@@ -517,17 +517,19 @@ def test_a_picture_opens_where_the_last_backward_is_over(name):
 
 # What is not finite in a program, and the node that is in focus.
 NOT_FINITE = [
-    ("y = x * 2.0\nz = y.log() * 0.0\nz.sum().backward()", "y.log()", "LogBackward0"),
-    ("y = x * 1.0\ny.sqrt().sum().backward()", "y.sqrt()", "SqrtBackward0"),
+    ("y = x * 2.0\nz = y.log() * 0.0\nz.sum().backward()", "y.log()"),
+    ("y = x * 1.0\ny.sqrt().sum().backward()", "y.sqrt()"),
 ]
 
 
-@pytest.mark.parametrize(("program", "focus", "node"), NOT_FINITE)
-def test_the_first_node_that_gives_or_sends_what_is_not_finite_is_in_focus(program, focus, node):
+@pytest.mark.parametrize(("program", "focus"), NOT_FINITE)
+def test_the_first_node_that_gives_or_sends_what_is_not_finite_is_in_focus(program, focus):
     board = recorded(program, x=torch.tensor([0.0, 4.0], requires_grad=True)).show().storyboard
     step = board.steps[board.start]
     assert board.scene.boxes[step.focus].title == focus
-    assert step.caption.startswith("Backward pass finished.") and f"nonfinite values come from {node}." in step.caption
+    assert (
+        step.caption.startswith("Backward pass finished.") and f"nonfinite values come from `{focus}`." in step.caption
+    )
 
 
 @pytest.mark.parametrize("name", ALL)

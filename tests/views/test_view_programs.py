@@ -13,7 +13,7 @@ from trace_samples import Square, graph_of, leaf
 import workbench as torch
 from workbench.recording import record, show
 from workbench.scene.text import to_text
-from workbench.trace.frame import Key
+from workbench.trace.frame import Frame, Key
 from workbench.views import storyboard
 from workbench.views.graph import Graph
 
@@ -30,8 +30,8 @@ def test_an_error_is_an_error_in_the_picture():
     board = storyboard(samples.written())
     end = last(board)
     write = [step.caption for step in board.steps if step.caption.startswith("add_")]
-    saved = "`y * y` saved it before that."
-    assert write == [f"add_ writes into y: now [3. 5.], version 1; but {saved}"]
+    saved = "`z = y * y` saved it before that."
+    assert write == [f"add_ writes into `y`: now [3. 5.], version 1; but {saved}"]
     assert [name_of(each) for each in end.boxes.values() if each.state == "error"] == [
         "MulBackward0",
         "saved other (y)",
@@ -42,7 +42,7 @@ def test_an_error_is_an_error_in_the_picture():
     text = to_text(board)
     assert text.count("saved other (y) (out of date): ") == 1 == text.count("(failed here)")
     assert board.steps[-1].caption.startswith(
-        "`y * y` fails with RuntimeError: one of the variables needed for gradient computation has "
+        "`z = y * y` (MulBackward0) fails with RuntimeError: one of the variables needed for gradient computation has "
     )
     assert board.steps[-1].focus == "n2"
     assert details(end.boxes["n2"], "Error")[0].startswith("RuntimeError: one of the variables")
@@ -76,7 +76,7 @@ def test_a_tensors_graph_is_a_still_picture():
     board = storyboard(graph_of(loss))
     scene = board.at()
     assert len(board.steps) == 1 and board.title == "Graph of loss"
-    assert board.steps[0].caption == "The graph of loss = 15.0, from the leaves down."
+    assert board.steps[0].caption == "The graph of `loss` = 15.0, from the leaves down."
     titles = [name_of(each) for each in scene.boxes.values()]
     assert titles[:3] == ["x", "SquareBackward", "saved x"] and titles[-1] == "loss"
     assert [each.title for each in scene.boxes.values() if each.kind in ("op", "function")] == [
@@ -128,7 +128,9 @@ def test_the_deltas_add_up_to_the_whole_frame(program):
     board = storyboard(trace, depth=9)
     view, groups = Graph(trace.events), board.opened
     for k, stop in enumerate(trace.steps):
-        frame = trace.frame(stop)
+        frame = Frame(view.program.told_as)
+        for event in trace.events[:stop]:
+            event.apply(frame)
         known = {"tensor": frame.tensors, "node": frame.nodes, "edge": frame.edges}
         boxes, arrows = view.draw(frame, [Key(kind, id) for kind, ids in known.items() for id in ids])
         scene = board.at(k)

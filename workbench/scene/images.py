@@ -369,7 +369,7 @@ def to_svg(storyboard: Storyboard, k: int | None = None, theme: str | Theme = "l
     """Return the picture after step k (None: its own choice) as a standalone SVG document."""
     theme, paper, (board, at) = theme_named(theme), sheet(storyboard, k), storyboard.shown(k)
     title, graph = storyboard.title or "Graph", graph_lines(board.at(at))
-    said = [clean(board.steps[at].caption)] if at >= 0 else []
+    said = [_plain(board.steps[at].caption)] if at >= 0 else []
     said += [storyboard.legend] if storyboard.legend else []
     left, width, height = f"{paper.left:g}", f"{paper.width:g}", f"{paper.height:g}"
     size = f'width="{paper.width * theme.scale:g}" height="{paper.height * theme.scale:g}"'
@@ -707,13 +707,18 @@ def _frames(storyboard: Storyboard, theme: str | Theme, what: str) -> Iterator[b
         yield raster(storyboard, k, theme, scale, caption, rows)
 
 
+def _plain(sentence: str) -> str:
+    """Return a sentence without the backticks around code, which has no looks of its own here."""
+    return clean(sentence).replace("`", "")
+
+
 def _captions(storyboard: Storyboard) -> list[list[str]]:
     room = int((captioned_width(storyboard.layout.width) - 2 * CAPTION_PAD) // CAPTION_COLUMN)
     stops = storyboard.stops
     captions: list[list[str]] = []
     for number, (_, end, caption) in enumerate(stops, 1):
         when = ", ".join(filter(None, [storyboard.chapter(end), storyboard.steps[end].phase]))
-        said = clean(f"{number} / {len(stops)}  {when}: {caption}")
+        said = _plain(f"{number} / {len(stops)}  {when}: {caption}")
         lines = textwrap.wrap(said, room, max_lines=_MOST_ROWS, placeholder=" …")
         captions.append([cut(line, room) for line in lines])
     return captions

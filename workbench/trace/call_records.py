@@ -103,8 +103,8 @@ class HookRan(Record):
             at, title = node.made.scope or "a module", f"full backward hook {self.hook.name}"
         what = {"tensor": f"on {who}", "before": f"of {at}", "after": f"of {at}"}.get(kind, f"of {who}")
         if kind == "retained":
-            return f"{who}.grad retains {after}"
-        got = f"{who}'s grad " if kind == "accumulated" else ""
+            return f"the grad of {who} retains {after}"
+        got = f"{frame.grad_of(self.node)} " if kind == "accumulated" else ""
         if self.changed:
             return f"{title} {what} changed {got}{before} to {after}"
         return f"{title} {what} saw {got}{before}"

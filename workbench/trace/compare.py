@@ -729,7 +729,7 @@ class Differences:
         sources: list[str] = []
         for side, state in ((self.first, ours), (self.second, theirs)):
             edges = [(edge.target, edge.output_nr) for edge in state.made.edges if edge.target is not None]
-            sources.append(series([side.frame.output(id, nr) for id, nr in edges]) or "only constants")
+            sources.append(series([side.frame.output(id, nr).replace("`", "") for id, nr in edges]) or "only constants")
         return sources[0], sources[1]
 
     def _kept(self, one: str, two: str, name: str) -> Iterator[TraceDifference]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from .values import ZEROS, Value, said
+from .values import ZEROS, Value, code, said
 
 if TYPE_CHECKING:
     from .facts import Argument, Cut, Hook, Phase, SourceLine, Tangent, TensorSeen
@@ -129,7 +128,7 @@ class EdgeState:
         return self.kind in ("gradient", "seed")
 
 
-NONE: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+NONE: Mapping[str, str] = MappingProxyType({})
 
 
 class Frame:
@@ -140,10 +139,10 @@ class Frame:
     seed to its first output; `t1.cut` is the cut before a constant. What comes into focus or leaves it is touched if
     what draws the frame `follows` that.
 
-    Sentences call a node by its name, or by the first of its `words` that no other node has.
+    Sentences call a node by what its picture calls it, in `names`, with code in backticks; elsewhere by its own name.
     """
 
-    def __init__(self, words: Mapping[str, tuple[str, ...]] = NONE, follows: bool = True) -> None:
+    def __init__(self, names: Mapping[str, str] = NONE, follows: bool = True) -> None:
         self.nodes: dict[str, NodeState] = {}
         self.tensors: dict[str, TensorState] = {}
         self.edges: dict[str, EdgeState] = {}
@@ -164,9 +163,7 @@ class Frame:
         self._keepers: dict[str, dict[str, int]] = {}  # tensor -> nodes that may still keep it, and from which version
         self._savers: dict[str, dict[str, int]] = {}  # the same for memory
         self._inner: set[str] = set()  # tensors that an operation has saved and was not given
-        self._told, self._follows = words, follows
-        self._words: Counter[str] = Counter()  # how many nodes could be told by each
-        self._uncounted: list[NodeCreated] = []  # nodes whose words are not among these yet
+        self._names, self._follows = names, follows
         self._running: Key | None = None
         self._flowing: list[str] = []
 
@@ -208,18 +205,11 @@ class Frame:
         """Return an operation or a Function as it was called; of very many tensors, only the first and last."""
         args = list(args)
         words = {a.tensor: self.called(a.tensor) for a in args if a.tensor is not None}
-        seen = Counter(words.values())
-        words |= {id: self._told_apart(id) for id, each in words.items() if seen[each] > 1}
         texts = [a.text if a.tensor is None else (a.text or "{}").replace("{}", words[a.tensor]) for a in args]
         if len(words) > _MOST_ARGUMENTS:
             last = max([at for at, arg in enumerate(args) if arg.tensor is not None])
             texts[_FIRST:last] = ["…"]
         return f"{name}{'.apply' if custom else ''}({', '.join(texts)})"
-
-    def _told_apart(self, id: str) -> str:
-        """Return a tensor in its node's words, if `called` gives another one the same name."""
-        node = self.nodes.get(self.tensors[id].node or "")
-        return self.called(id) if node is None or node.made.output_count != 1 else self.told(node.made.node)
 
     @property
     def inside(self) -> str:
@@ -238,36 +228,45 @@ class Frame:
         return None if task is None else (task, self._orders[task] + 1)
 
     def called(self, id: str) -> str:
-        """Return a node's name, a tensor's variable, or a description of an unnamed tensor."""
+        """Return the same as `told` for a label or a heading: without backticks."""
+        return self.told(id).replace("`", "")
+
+    def told(self, id: str) -> str:
+        """Return what a sentence calls a node, an operation or a tensor: the title of its box, or its variable."""
+        if id in self._names:
+            return self._names[id]
         if id in self.nodes:
             return self.nodes[id].made.name
+        if id in self.operations:
+            return self.operations[id].made.name
         if (name := self.variable(id)) is not None:
-            return name
+            return code(name)
         tensor = self.tensors[id]
-        if tensor.node is not None:
-            return f"the result of {self.nodes[tensor.node].made.operation}"
-        if id in self.results:
-            return f"the result of {self.operations[self.results[id]].made.name}"
+        if (maker := tensor.node or self.results.get(id)) is not None:
+            made = self.nodes[maker].made.operation if maker in self.nodes else self.operations[maker].made.name
+            told = self._names.get(maker, made)
+            return f"the result of {told if '`' in told else made}"
         if tensor.below is not None:
-            return self.called(tensor.below)
+            return self.told(tensor.below)
         leaf = tensor.role == "leaf"
         if not leaf and (view := self.viewed(id)) is not None:  # perhaps one whose node is not known
-            return f"a {view}"
+            return f"a view of {code(view.removeprefix('view of '))}"
         if leaf or tensor.requires_grad:
             return "an unnamed leaf"
         if tensor.role is None and id in self._inner:
             return "a tensor from inside forward"
         return "a constant" if tensor.level is None else "an input"
 
-    def told(self, id: str) -> str:
-        """Return the same for a sentence: a node that shares its name with an earlier one goes by its expression."""
-        if id not in self.nodes:
-            return self.called(id)
-        if self._uncounted:
-            self._words.update([words for made in self._uncounted for words in self._words_of(made)])
-            self._uncounted = []
-        own = self._words_of(self.nodes[id].made)
-        return next((words for words in own if self._words[words] == 1), own[-1])
+    def grad_of(self, id: str) -> str:
+        """Return what a sentence calls a tensor's gradient: `w.grad` in backticks, or `an unnamed leaf's grad`."""
+        told = self.told(id)
+        return code(f"{told.strip('`')}.grad") if told.startswith("`") else f"{told}'s grad"
+
+    def introduced(self, id: str) -> str:
+        """Return the same with the name that PyTorch has for the node, for the first time that a sentence tells it."""
+        told = self.told(id)
+        own = self.nodes[id].made.name if id in self.nodes else ""
+        return f"{told} ({own})" if own and own not in told else told
 
     def arrived(self, id: str, nr: int, grad: Value | None) -> str:
         """Describe the gradient that arrived for an output, or say that none did, and what its node gets then."""
@@ -284,9 +283,10 @@ class Frame:
         return self.nodes[id].made.scope if id in self.nodes else None
 
     def output(self, id: str, nr: int) -> str:
-        """Return the name of a node's output, or of a leaf."""
+        """Return what a sentence calls a node's output, or a leaf."""
         outputs = self.nodes[id].outputs if id in self.nodes else {}
-        return self.called(outputs[nr][0]) if nr in outputs else self.told(id)
+        name = self.variable(outputs[nr][0]) if nr in outputs else None
+        return self.told(id) if name is None else code(name)
 
     def stale(self, node: str, index: int) -> bool:
         """Return True if the node's saved tensor was written after it was saved."""
@@ -315,15 +315,6 @@ class Frame:
         touched = self.touched
         for key in keys:
             touched[key] = None
-
-    def count_words(self, made: NodeCreated) -> None:
-        """There is another node that words may be about."""
-        self._uncounted.append(made)
-
-    def _words_of(self, made: NodeCreated) -> tuple[str, ...]:
-        """Return the descriptions of a node, the shortest first."""
-        own = self._told.get(made.node)
-        return made.words if own is None else tuple(dict.fromkeys([made.name, *own]))
 
     def see(self, seen: TensorSeen) -> None:
         """Store a tensor as it is now; it may be new or known."""

@@ -30,7 +30,7 @@ from .listing import Spot, read_spot
 from .schema import Building, Changed, Known, Place, Reached, Reading, Record, Tensors, asks, by, kind_of_event
 from .source import Line, source
 from .stacks import Stack
-from .values import Value, read, said, series, shortened, value
+from .values import Value, code, read, said, series, shortened, value
 
 Located = Annotated[SourceLine | None, by(source)]
 Texts = Annotated[tuple[Code, ...], by(lambda texts: tuple([Code(*each) for each in texts]))]
@@ -89,7 +89,7 @@ class CheckpointKept(Record):
         if self.again:
             return f"{who} recomputes its part" if self.repeated else f"inside that, {who} saves its arguments"
         names = [(saved, tensor_of(saved)) for saved in self.saved]
-        kept = series([as_kept(saved, frame.called(known) if known else "a tensor") for saved, known in names])
+        kept = series([as_kept(saved, frame.told(known) if known else "a tensor") for saved, known in names])
         return f"{who.capitalize()} saves its arguments: {kept}" if kept else ""
 
 
@@ -123,7 +123,6 @@ DATA = "data"  # what gives a tensor other memory by `w.data = ...`
 UNREPORTED = "other code"  # what writes into memory where no engine reported the write
 COMPILED = " (compiled)"  # how the name of a scope ends whose operations torch.compile made
 _NAMED = 8  # nodes that a sentence names
-_LONGEST = 40  # characters of an expression in a sentence
 _MESSAGE = 500  # characters of an error in a sentence: as long as those of an engine are
 _MOST_SENT = 12  # gradients of a node that a sentence tells all
 _FIRST_SENT = 3  # and how many of more
@@ -173,21 +172,9 @@ class NodeCreated(Building):
         """Return what the node is the backward of: `Square` for SquareBackward, `mul` for MulBackward0."""
         return _operation(self.name, self.custom)
 
-    @property
-    def words(self) -> tuple[str, ...]:
-        """Return its descriptions, the shortest first: its name, with the user's expression, with its place."""
-        text = self.path[-1].title if self.path and self.path[-1].kind == "expression" else ""
-        if not text:
-            return (self.name,)
-        quoted = f"`{text if len(text) <= _LONGEST else text[: _LONGEST - 1] + '…'}`"
-        rounds = [part.title for part in self.path if part.kind == "round"][-1:]
-        placed = " in ".join([quoted, *[where for where in (self.scope, *rounds) if where]])
-        return tuple(dict.fromkeys([self.name, quoted, placed, f"{self.name} of {placed}"]))
-
     def apply(self, frame: Frame) -> None:
         """Add the node, its tensors and its edges, in the order of its arguments."""
         node = frame.nodes[self.node] = NodeState(made=self, during=None if self.found else frame.working)
-        frame.count_words(self)
         for seen in self.tensors:
             frame.see(seen)
         frame.touch(Key("node", self.node))
@@ -243,14 +230,18 @@ class NodeCreated(Building):
         if self.found:
             return ""
         made = [seen for seen in self.tensors if seen.node == self.node]
-        results = series([f"{seen.name} = " * bool(seen.name) + said(seen.value) for seen in made])
-        known = [frame.variable(tensor_of(saved)) or frame.viewed(tensor_of(saved)) for saved in self.saved]
-        names = [as_kept(saved, name or saved.name) for saved, name in zip(self.saved, known, strict=True)]
+        told = frame.told(self.node)
+        results = series([results_said(told, seen.name, seen.value) for seen in made]) or "its result"
+        names = [as_kept(saved, _saved_said(frame, self.node, saved)) for saved in self.saved]
         kept = series(list(dict.fromkeys(names)))
-        gives = f"{frame.call(self.operation, self.custom, self.args)} gives {results or 'its result'}"
         level = next((frame.levels[seen.level].number for seen in made if seen.level is not None), None)
-        graph = "the graph" if level is None else f"the graph of level {level}"
-        return f"{gives}; {self.name} joins {graph} and saves {f'{kept} for backward' if kept else 'nothing'}"
+        joins = "" if level is None else f"joins the graph of level {level} and "
+        saves = f"saves {f'{kept} for backward' if kept else 'nothing'}"
+        if told == self.name:
+            joins = joins or "joins the graph and "
+            call = frame.call(self.operation, self.custom, self.args)
+            return f"{call} gives {results}; {self.name} {joins}{saves}"
+        return f"{frame.introduced(self.node)} gives {results}; it {joins}{saves}"
 
     @classmethod
     def read(
@@ -309,6 +300,24 @@ def _operation(name: str, custom: bool) -> str:
         return re.sub("(?<=.)(Generated)?Backward$", "", name)
     words = re.findall("[A-Z](?:[a-z]|[0-9]+(?:[A-Z](?![a-z]))?)*", re.sub(r"Backward(s|\d*)$", "", name))
     return "_".join(words).lower() or name
+
+
+def results_said(told: str, name: str | None, value: Value) -> str:
+    """Return a result with its variable, unless that is the beginning of what its operation is `told` as."""
+    return said(value) if not name or told.startswith(f"`{name} = ") else f"{code(name)} = {said(value)}"
+
+
+def _saved_said(frame: Frame, node: str, saved: Saved) -> str:
+    """Return what a node saved: the variable that holds it, what computed it, or what the node calls it."""
+    known = tensor_of(saved)
+    if known is None or frame.variable(known) is not None:
+        return code(frame.variable(known) or saved.name)
+    if (view := frame.viewed(known)) is not None:
+        return f"a view of {code(view.removeprefix('view of '))}"
+    if frame.tensors[known].node == node:
+        return "its result"
+    told = frame.told(known)
+    return told if told.startswith("the result") else code(saved.name)
 
 
 @kind_of_event
@@ -488,8 +497,8 @@ class TensorShown(Building):
         tensor = frame.tensors[self.tensor]
         if tensor.node is None:
             kind = "a leaf: gradients end here" if tensor.requires_grad else "a constant: it gets no gradient"
-            return f"{tensor.name or 'This tensor'} = {said(tensor.value)} is {kind}"
-        named = f"{tensor.name} = " if tensor.name else ""
+            return f"{code(tensor.name) if tensor.name else 'This tensor'} = {said(tensor.value)} is {kind}"
+        named = f"{code(tensor.name)} = " if tensor.name else ""
         return f"The graph of {named}{said(tensor.value)}, from the leaves down"
 
 
@@ -522,8 +531,8 @@ class TensorWritten(Building):
         if frame.variable(self.tensor) is None and self.node is not None and self.name.endswith("_"):
             given = [arg.tensor for arg in frame.nodes[self.node].made.args[:1]]
             if given and given[0] is not None:
-                return frame.called(given[0])
-        return frame.called(self.tensor)
+                return frame.told(given[0])
+        return frame.told(self.tensor)
 
     def phase(self, frame: Frame) -> Phase:
         """Return "update" if it writes unrecorded into a leaf that a backward pass may have given a gradient."""
@@ -631,7 +640,7 @@ class NodeStarted(Record):
         grads = series([frame.arrived(self.node, nr, each) for nr, each in enumerate(self.grads)])
         plural = "s" if len(self.grads) > 1 else ""
         article = f"the gradient{plural} " if any(each is not None for each in self.grads) else ""
-        return f"{frame.told(self.node)} receives {article}{grads or 'no gradient'}"
+        return f"{frame.introduced(self.node)} receives {article}{grads or 'no gradient'}"
 
 
 @kind_of_event
@@ -700,7 +709,7 @@ class GradAccumulated(Record):
     def sentence(self, frame: Frame) -> str:
         """Say what the leaf's gradient is, and what it was before."""
         tensor = frame.tensors[self.tensor]
-        slot = f"{tensor.name}.grad" if tensor.name else "its grad"
+        slot = code(f"{tensor.name}.grad") if tensor.name else "its grad"
         if self.grad is None:
             return f"{slot} stays None"
         if tensor.grad_before is None:
@@ -738,7 +747,7 @@ class GradChanged(Record):
 
     def sentence(self, frame: Frame) -> str:
         """Say what it is now."""
-        slot = f"{frame.called(self.tensor)}.grad"
+        slot = frame.grad_of(self.tensor)
         if self.grad is None:
             return f"{slot} is cleared"
         if self.name == "zero_":
@@ -827,7 +836,7 @@ class Failed(Record):
 
     def sentence(self, frame: Frame) -> str:
         """Who failed, and with which words."""
-        who = f"{frame.told(self.node)} fails with" if self.node is not None else "The engine raises"
+        who = f"{frame.introduced(self.node)} fails with" if self.node is not None else "The engine raises"
         return f"{who} {self.error}: {shortened(self.message, _MESSAGE)}"
 
     @classmethod
@@ -918,10 +927,12 @@ class OperationRan(Building):
     def sentence(self, frame: Frame) -> str:
         """Say what was computed from what."""
         results = [frame.tensors[output] for output in self.outputs]
-        given = series([f"{each.name} = " * bool(each.name) + said(each.value) for each in results])
+        given = series([results_said(frame.told(self.op), each.name, each.value) for each in results])
         sizes = results[0].value.shape[: results[0].value.batch] if results else ()
         batch = f" for a batch of {' x '.join(map(str, sizes))} at once" if sizes else ""
-        return f"{frame.call(self.name, self.custom, self.args)} gives {given or 'its result'}{batch}"
+        told = frame.told(self.op)
+        told = frame.call(self.name, self.custom, self.args) if told == self.name else told
+        return f"{told} gives {given or 'its result'}{batch}"
 
     @classmethod
     def read(
@@ -978,9 +989,9 @@ class TangentPushed(Building):
 
     def sentence(self, frame: Frame) -> str:
         """Say what they are, and what they come from."""
-        moved = series([frame.called(operand.tensor) for operand in self.operands])
+        moved = series([frame.told(operand.tensor) for operand in self.operands])
         found = series([said(output.value) for output in self.outputs])
-        return f"the tangent of {frame.called(self.outputs[0].tensor)} is {found}, from that of {moved}"
+        return f"the tangent of {frame.told(self.outputs[0].tensor)} is {found}, from that of {moved}"
 
     @classmethod
     def read(

@@ -108,7 +108,7 @@ class Record:
             return ""
         node = getattr(self, "node", None)
         words = re.sub("(?<=.)(?=[A-Z])", " ", type(self).__name__).lower()
-        return words if node is None else f"{frame.told(node)}: {words}"
+        return words if node is None else f"{frame.introduced(node)}: {words}"
 
 
 class Building(Record):

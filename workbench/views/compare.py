@@ -239,7 +239,7 @@ def _cut(scene: Scene) -> Scene:
 def _whole(trace: Timeline) -> _Side:
     """Return all nodes of a trace's graph after its last event."""
     view = Graph(trace.events)
-    frame = Frame(view.program.words)
+    frame = Frame(view.program.told_as)
     for event in trace.events:
         event.apply(frame)
     boxes, arrows = view.draw(frame, frame.touched)

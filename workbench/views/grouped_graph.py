@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ..scene.layout import LayoutUnavailable
@@ -15,7 +16,6 @@ from ..trace.facts import Phase
 from ..trace.frame import Frame, Key
 from ..trace.records import (
     NodeCreated,
-    NodeFinished,
     NodesGone,
     NodeStarted,
     OperationRan,
@@ -80,7 +80,7 @@ class GroupPlan:
     def ended(self, trace: Timeline, view: Graph) -> Scene:
         """Return only the picture after the last event, like the story's last step, without closed groups' insides."""
         graph = FoldedGraph(view, DrawCache(view), self.links, self.opened)
-        frame = Frame(view.program.words, view.follows)
+        frame = Frame(view.program.told_as, view.follows)
         scene, made = Scene(view.title), False
         for event in trace.events:
             if made and isinstance(event, SavedFreed | NodesGone):  # groups tell what their nodes had saved before
@@ -219,7 +219,7 @@ class _GroupedStory:
         self._ending = {last: first for first, last in runs}
         # By stop, the step that it is part of.
         self._number = [step for step, (first, last) in enumerate(runs) for _ in range(first, last + 1)]
-        self._frame = Frame(view.program.words, view.follows)
+        self._frame = Frame(view.program.told_as, view.follows)
         self._higher = above(events)
         self._touched: dict[Key, None] = {}  # since the last step
         self._steps: list[StoryStep] = []
@@ -257,7 +257,8 @@ class _GroupedStory:
         """Apply the events of a stop; what happened, if the stop alone is a step."""
         part, frame = self._parts[stop], self._frame
         if self._ending.get(stop) == stop:
-            return _hiding(self._graph, frame, caption_of(part, frame, self._higher, self._view), part)
+            hiding = partial(self._graph.receiver, frame)  # names what may be hidden in another group
+            return caption_of(part, frame, self._higher, self._view, hiding)
         for event in part:
             event.apply(frame)
         return ""
@@ -296,15 +297,6 @@ class _GroupedStory:
                 self._runs.setdefault(id, []).append((number[first], number[stop], words))
 
 
-def _hiding(graph: FoldedGraph, frame: Frame, caption: str, part: Sequence[Record]) -> str:
-    """Return a caption that names what may be hidden in another group."""
-    for event in part:
-        if isinstance(event, NodeFinished):
-            shown = event.told(frame, lambda edge: graph.receiver(frame, edge))
-            caption = caption.replace(event.sentence(frame), shown, 1)
-    return caption
-
-
 def _summary(
     graph: FoldedGraph, frame: Frame, closed: Sequence[Group | None], parts: Sequence[Sequence[Record]]
 ) -> str:
@@ -328,7 +320,7 @@ def _told(graph: FoldedGraph, frame: Frame, id: str, events: Sequence[Record]) -
     written: dict[str, list[str]] = {}
     for event in events if counts[TensorWritten] else ():
         if type(event) is TensorWritten and event.optimizer is not None:
-            written.setdefault(event.writes, []).append(frame.called(event.tensor))
+            written.setdefault(event.writes, []).append(frame.told(event.tensor))
     clauses += [f"{writes} {some(names)}" for writes, names in written.items()]
     made, ran, pushed = counts[NodeCreated], counts[OperationRan], counts[TangentPushed]
     kinds = Counter([event.operation for event in events if type(event) is NodeCreated])

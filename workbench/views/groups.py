@@ -80,16 +80,15 @@ class Group:
 
 @dataclass(slots=True)
 class Program(Group):
-    """The whole graph: `titles` are the words on each node's box, and `words` those in sentences, the shortest first.
+    """The whole graph: `titles` are the words on each node's box, `told_as` what sentences call it, `where` its place.
 
-    `node_names` are below the titles of unrecorded nodes, and are their names in sentences; `scopes` are what sentences
-    call the scopes of nodes.
+    `node_names` are below the titles of unrecorded nodes.
     """
 
     titles: dict[str, str] = field(default_factory=dict, repr=False)
-    words: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    told_as: dict[str, str] = field(default_factory=dict, repr=False)
     node_names: dict[str, str] = field(default_factory=dict, repr=False)
-    scopes: dict[str, str] = field(default_factory=dict, repr=False)
+    where: dict[str, str] = field(default_factory=dict, repr=False)
 
 
 def repetitions(symbols: Sequence[object], least: int, covered: int) -> list[tuple[int, int, int]]:

@@ -26,14 +26,18 @@ def badges(frame: Frame, id: str) -> list[str]:
     several |= len(getattr(place, "outputs", ())) > 1
     lines: dict[str, list[str]] = {}
     for hook in place.hooks:
-        on = f" on {frame.output(id, hook.output_nr)}" if several and hook.kind == "tensor" else ""
+        on = f" on {_output(frame, id, hook)}" if several and hook.kind == "tensor" else ""
         if hook.kind == "retained":
-            whose = f"{frame.output(id, hook.output_nr)} " if several else ""
+            whose = f"{_output(frame, id, hook)} " if several else ""
             lines.setdefault(whose + _BADGES[hook.kind], [])
         else:
             lines.setdefault(_BADGES.get(hook.kind, hook.kind) + on, []).append(hook.name)
     texts = [f"{SIGN} {head}: {', '.join(names)}" if names else f"{SIGN} {head}" for head, names in lines.items()]
     return [cut(text, TEXT_COLUMNS) for text in texts]
+
+
+def _output(frame: Frame, id: str, hook: Hook) -> str:
+    return frame.output(id, hook.output_nr).replace("`", "")
 
 
 def hook_details(place: Place) -> list[Detail]:

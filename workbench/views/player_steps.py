@@ -15,7 +15,7 @@ from ..scene.model import Arrow, Box, Scene, StoryStep, changed
 from ..scene.storyboard import Storyboard
 from ..trace.call_records import LevelLeft, above, outputs_of
 from ..trace.facts import Phase, SourceLine
-from ..trace.frame import Frame, Key
+from ..trace.frame import EdgeState, Frame, Key
 from ..trace.records import (
     BackwardFinished,
     BackwardStarted,
@@ -71,7 +71,7 @@ class FrameView(Protocol):
 
 def tell(trace: Timeline, view: FrameView) -> Storyboard:
     """Return the storyboard of a trace; each step holds only what changed since the step before."""
-    frame = Frame(view.program.words)
+    frame = Frame(view.program.told_as)
     boxes: dict[str, Box] = {}
     arrows: dict[str, Arrow] = {}
     now: dict[str, Any] = {}
@@ -168,8 +168,17 @@ def cursor_at(line: SourceLine | None) -> dict[str, Any] | None:
     return None if line is None else {"file": line.file, "line": line.line, "text": line.text}
 
 
-def caption_of(events: Sequence[Record], frame: Frame, higher: Mapping[str, str], view: FrameView) -> str:
-    """Apply the events of one step, and say what happened, and inside which transforms."""
+def caption_of(
+    events: Sequence[Record],
+    frame: Frame,
+    higher: Mapping[str, str],
+    view: FrameView,
+    receiver: Callable[[EdgeState], str] | None = None,
+) -> str:
+    """Apply the events of one step, and say what happened, inside which transforms and in which part of the program.
+
+    A `receiver` has other words for where a gradient goes.
+    """
     clauses: list[str] = []
     joined: list[str] = []
     cleared: list[GradChanged] = []
@@ -188,6 +197,8 @@ def caption_of(events: Sequence[Record], frame: Frame, higher: Mapping[str, str]
             continue
         elif any(output in higher for output in outputs_of(event)):  # a level above has the same operation
             continue
+        elif isinstance(event, NodeFinished) and receiver is not None:
+            clauses.append(event.told(frame, receiver))
         elif (clause := event.sentence(frame)) and not (isinstance(event, CheckpointKept) and clause in clauses):
             clauses.append(clause)
     if cleared:
@@ -199,12 +210,12 @@ def caption_of(events: Sequence[Record], frame: Frame, higher: Mapping[str, str]
     after = frame.inside
     inside = min(before, after, key=len)
     places = [event.node for event in events if isinstance(event, NodeCreated | NodeStarted) and not event.quiet]
-    scope = (view.program.scopes.get(places[0]) or frame.scope(places[0])) if places else None
-    placed = f"{frame.told(places[0])} " if scope else ""
-    if " in " in placed and clauses and clauses[0].startswith(placed):  # which tells it itself
-        scope = None
-    where = ", ".join([f"inside {inside}"] * bool(inside) + [f"in {scope}"] * bool(scope))
-    caption = f"{where[:1].upper()}{where[1:]}: {'; '.join(clauses)}" if where else "; ".join(clauses)
+    place = (view.program.where.get(places[0]) or frame.scope(places[0]) or "") if places else ""
+    where = ", ".join([f"inside {inside}"] * bool(inside) + [f"in {place}"] * bool(place))
+    said = "; ".join(clauses)
+    if place:  # which is told once for all that lies there
+        said = re.sub(rf" in {re.escape(place)}(?!\w|, \d)", "", said)
+    caption = f"{where[:1].upper()}{where[1:]}: {said}" if where else said
     caption = caption[:1].upper() + caption[1:] if pushed and not where else caption
     return sentence_of(caption)
 
@@ -213,7 +224,7 @@ def _cleared(events: Sequence[GradChanged], frame: Frame) -> str:
     """Return the gradients that one step clears."""
     if len(events) == 1:
         return events[0].sentence(frame)
-    return f"{some(f'{frame.called(event.tensor)}.grad' for event in events)} are cleared"
+    return f"{some(frame.grad_of(event.tensor) for event in events)} are cleared"
 
 
 def some(names: Iterable[str]) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from ..trace.listing import calls_many
@@ -21,7 +22,7 @@ from .groups import Group, Program, divided, repetitions, stretches
 from .items import Item
 from .lanes import Lanes
 from .placement import placed
-from .titles import join_words, shorten, tell_apart, title_of, variables_of, words_of
+from .titles import join_words, names_of, shorten, tell_apart, title_of, variables_of, words_of
 from .written import transforms, tree_of
 
 _FEW = 20  # things in a frame that need no group
@@ -32,6 +33,26 @@ _PLACES = 4  # that a sentence has for a node
 _RESHAPING = {"t", "view", "reshape", "unsafe_view", "transpose", "expand", "clone", "permute", "as_strided"}
 _DIGITS = re.compile(r"\d+(,\d{3})*")
 _NUMBERED = {"scope": " call", "call": " call"}
+
+
+@dataclass(slots=True)
+class _Called:
+    """What sentences may call nodes, by their ids, and groups, by the identity of their items."""
+
+    words: dict[str | int, list[str]] = field(default_factory=dict)  # the shortest first
+    scopes: dict[str, int] = field(default_factory=dict)  # node -> the innermost scope that it lies in
+    groups: list[tuple[Group, int]] = field(default_factory=list)
+
+    def give(self, root: Program) -> None:
+        """Give nodes and groups the shortest words that nothing else has; nodes also the place that captions tell."""
+        names = names_of(self.words)
+        for group, item in self.groups:
+            group.told = names[item]
+        for node, scope in self.scopes.items():
+            root.told_as[node] = names[node]
+            root.where[node] = names[node].removeprefix(self.words[node][0]).removeprefix(" in ") or names.get(
+                scope, ""
+            )
 
 
 def program_tree(events: Iterable[Record], lanes: Lanes | None = None) -> Program:
@@ -53,14 +74,17 @@ def program_tree(events: Iterable[Record], lanes: Lanes | None = None) -> Progra
     gather(whole)
     _mark(whole, {})
     root = Program("graph", [])
-    root.items = _grouped(whole, "", root, []).items
+    called = _Called()
+    root.items = _grouped(whole, "", root, [], called).items
+    called.give(root)
     for number, group in enumerate(root.groups(), 1):
         group.id = f"g{number}"
         for item in group.items:
             if isinstance(item, Group):
                 item.parent, item.part = group, item.part or group.part
     if lanes is not None:  # at several levels one expression has several nodes
-        root.titles, root.words, root.scopes = lanes.titles, {}, {}
+        titles = {id: [f"`{title}`"] for id, title in lanes.titles.items()}
+        root.titles, root.told_as, root.where = lanes.titles, names_of(titles), {}
     return root
 
 
@@ -182,42 +206,45 @@ def _ordinal(number: int) -> str:
     return f"{number:,}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(last, 'th') }"
 
 
-def _grouped(item: Item, around: str, root: Program, places: Sequence[str]) -> Group:
+def _grouped(item: Item, around: str, root: Program, places: Sequence[str], called: _Called, scope: int = 0) -> Group:
     """Return an item as a group: repeats as the first, those between and the last, and long rows divided.
 
-    It lies in the scope `around`, and in groups that sentences tell of as `places`, the innermost first.
+    It lies in the scope `around`, which is the item `scope`, and in groups that sentences tell of as `places`, the
+    innermost first.
     """
     path = f"{around}/{item.scope}".strip("/") if item.scope else around
     own = item.title + item.which
-    told, names = own if item.kind == "round" and not item.turn else f"`{item.title}`{item.which}", [own]
+    names = [own]
     if item.scope:
-        told, names = path + item.which, [path + item.which, path, *names, item.scope]
+        names = [path + item.which, path, *names, item.scope]
     elif item.text:
         names = [item.text + item.which, item.text, *names]
     elif item.part is not None:
         names = [*names, item.part.title]
-    turn = [item.turn] if item.turn else []
-    if item.kind not in ("graph", "loop", "line", "run"):
-        outer = [place for place in places if not path.startswith(f"{place}/")]  # scopes that its own tells
-        places = [told, *turn, *outer][:_PLACES]
     if item.kind == "expression":
         item.variable = variables_of(item)
+    title = title_of(item)
+    told = words_of(item, title, places)
+    if item.kind not in ("graph", "loop", "line", "run"):
+        places = [told[0], *([item.turn] if item.turn else ()), *places][:_PLACES]
     inner: list[str | Group] = []
+    scope = id(item) if item.scope else scope
     for each in item.items:
         if each.kind:
-            inner.append(_grouped(each, path, root, places))
+            inner.append(_grouped(each, path, root, places, called, scope))
         else:
             is_found = each.found and not each.scope and not each.turn
             if is_found:
                 root.node_names[each.node] = each.title + each.which
             root.titles[each.node] = each.found if is_found else title_of(each)
-            root.words[each.node] = tuple(words_of(each, places))
-            root.scopes[each.node] = f"{path}/{each.scope}".strip("/") if each.scope else path
+            called.words[each.node], called.scopes[each.node] = words_of(each, root.titles[each.node], places), scope
             inner.append(each.node)
     row = _row(item.items, inner, item.kind == "loop" and bool(item.items[0].number))
-    group = Group(title_of(item), row, kind=item.kind, number=item.number, symbol=item.symbol, part=item.part)
+    group = Group(title, row, kind=item.kind, number=item.number, symbol=item.symbol, part=item.part)
     group.rounds = item.rounds
-    group.names, group.told = tuple(dict.fromkeys([*names, group.title])), " in ".join([told, *turn])
+    group.names = tuple(dict.fromkeys([*names, title]))
+    called.words[id(item)] = told
+    called.groups.append((group, id(item)))
     if item.scope:
         group.scope = path
         group.single = all(not each.kind for each in item.items) and _computes_once(item.items)
@@ -248,7 +275,7 @@ def _row(items: Sequence[Item], groups: list[str | Group], rounds: bool) -> list
         words = _between(items[start + period : at - period], period, rounds)
         row += groups[start : start + period]
         inner = stretches(between, rounds, start + period)
-        row.append(Group(words, inner, (words,), kind="more", told=f"`{words}`"))
+        row.append(Group(words, inner, (words,), kind="more", told=words))
         row += groups[at - period : at]
     row += groups[at:]
     return stretches(row, rounds, 0) if rounds else divided(row)

@@ -198,8 +198,8 @@ class Stage:
             each(changes)
 
     def called(self, node: Node) -> str:
-        """Return a node's name or, if that isn't enough, its expression; a leaf's own name."""
-        return self._frame.told(self.ids[node])
+        """Return the title of a node's box, or a leaf's name."""
+        return self._frame.called(self.ids[node])
 
     def _begin(self) -> None:
         self._frame, self._cut = self._begun(self._view)
@@ -207,7 +207,7 @@ class Stage:
 
     def _begun(self, view: _Waits) -> tuple[Frame, FoldedGraph | None]:
         """Return the graph before the first step, and what draws its groups."""
-        frame, plan = Frame(view.program.words), self._plan
+        frame, plan = Frame(view.program.told_as), self._plan
         for event in self._events:
             event.apply(frame)
         return frame, None if plan is None else FoldedGraph(view, DrawCache(view), plan.links, plan.told)
@@ -303,12 +303,14 @@ class Stage:
                 told = f"{count} nodes ran; the last: {told}"
             self.sentence = told if told.endswith((".", "!", "?")) else f"{told}."
         elif before != s.steps:
-            waits = f": {self.called(s.current)} has not run yet" if s.current is not None else ""
+            waits = f": {self._frame.told(self.ids[s.current])} has not run yet" if s.current is not None else ""
             begins = "Back to where" if branch is s.branch else f"This is {s.branch.name} now, where"
             self.sentence = f"{begins} {len(ran_of(s))} of {len(s._to_run())} nodes have run{waits}."
         elif new := [place for place, value in self._edits.items() if edits.get(place) is not value]:
             node, nr = new[-1]
-            self.sentence = f"The gradient waiting at {self.called(node)} is now {_short(self._edits[node, nr])}."
+            self.sentence = (
+                f"The gradient waiting at {self._frame.told(self.ids[node])} is now {_short(self._edits[node, nr])}."
+            )
         if branch is not s.branch and (count or before == s.steps):
             self.sentence += f" This is {s.branch.name} now."
         if s.reason is not None and count:

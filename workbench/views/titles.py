@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from ..scene.labels import GROUP_TITLE_COLUMNS, TITLE_COLUMNS, columns, rounds_said
 from ..scene.model import WITHIN
-from .expressions import UNKNOWN, cut_in_sentence, fitted_text
+from .expressions import UNKNOWN, fitted_text
 from .items import Item
 
 _SURE = TITLE_COLUMNS // 2  # columns of an expression that has room behind any variable and round
 _WRITES = re.compile(r"\s*(\*\*|//|<<|>>|[-+*/@%&|^])=[^=]|\.\w+_\(")  # after the name of what is written into
+_Key = TypeVar("_Key")
 _TARGETS = re.compile(r"[\w.,()\s]+")  # of an assignment to variables
 
 
@@ -116,11 +119,22 @@ def title_of(item: Item) -> str:
     return f"{begin}{title}{end}"
 
 
-def words_of(item: Item, places: Sequence[str]) -> list[str]:
-    """Return the words for a node in a sentence: `x @ w`, with its iteration, with its call, and so on."""
-    title = item.text if item.scope else item.title
-    told = [f"`{cut_in_sentence(title)}`{item.which}" if item.text else item.title + item.which]
-    own = [place for place in (item.scope if item.text else "", item.turn) if place]  # a title tells the scope
-    for place in (*own, *places) if own else places:
+def words_of(item: Item, title: str, places: Sequence[str]) -> list[str]:
+    """Return what sentences may call the box with this title, the shortest first: with its round, with what it lies in.
+
+    Code is in backticks; a round, and the name that PyTorch has for a node, is not.
+    """
+    which = "" if title == item.found else item.which  # which then counts the nodes of one name
+    end = f"{which}{rounds_said(item.rounds)}"
+    main = title.removeprefix(f"{item.turn}: ").removesuffix(end)
+    plain = item.kind == "round" and not item.turn if item.kind else not (item.text or item.scope or item.found)
+    told = [(main if plain else f"`{main}`") + which]
+    for place in (*([item.turn] if item.turn else ()), *places):
         told.append(f"{told[-1]} in {place}")
     return told
+
+
+def names_of(words: Mapping[_Key, Sequence[str]]) -> dict[_Key, str]:
+    """Return for each thing the first of its words that nothing else has, or the last."""
+    count = Counter([each for several in words.values() for each in several])
+    return {key: next((each for each in own if count[each] == 1), own[-1]) for key, own in words.items()}

@@ -98,7 +98,7 @@ class Changing:
                 if changed := self._change(frame, id):
                     before, change = changed
                     by = f" by {said(change)}" if change is not None else ""
-                    remarks.append(f"in this step {frame.called(id)} changed from {said(before)}{by}")
+                    remarks.append(f"in this step {frame.told(id)} changed from {said(before)}{by}")
         return remarks
 
     def _change(self, frame: Frame, id: str) -> tuple[Value, Value | None] | None:
@@ -361,8 +361,8 @@ class _Holding:
 
 
 def _not_cleared(frame: Frame, held: Mapping[str, str]) -> str:
-    names = [frame.called(id) for id in held]
-    which = series([f"{name}.grad" for name in names[:_NAMED]]) if len(names) <= _NAMED else f"{len(names)} gradients"
+    grads = [frame.grad_of(id) for id in held]
+    which = series(grads) if len(grads) <= _NAMED else f"{len(grads)} gradients"
     return f"Backward adds to {which}, still there from {next(iter(held.values()))}."
 
 

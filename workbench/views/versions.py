@@ -565,7 +565,7 @@ class Histories:
         frame = self._frame
         owner = frame.owner(event.tensor)
         through = "" if owner == event.tensor else f", through {frame.variable(event.tensor) or 'a view of it'}"
-        name = event.target(frame) if owner == event.tensor else self._name(owner)
+        name = event.target(frame).replace("`", "") if owner == event.tensor else self._name(owner)
         name = self.memories[owner].name if owner in self.memories else name
         now = "still" if event.name == UNREPORTED else "now"
         said = f"{event.writes} {name}{through}: {now} version {event.version}"

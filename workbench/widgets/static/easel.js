@@ -1,5 +1,6 @@
 /** What a picture is looked at with, whatever plays it: the window, the details, the search, the themes and the keys. */
 
+import { teller } from "./caption.js";
 import { fill, focusOn, html, keysAt, labelOf, list, max, min, picture, standsAt, upon, words } from "./drawing.js";
 import { fullScreen } from "./full.js";
 import { keyOf } from "./key.js";
@@ -12,6 +13,7 @@ import { button, icon, viewport } from "./window.js";
 /** @type {Theme[]} */
 const THEMES = ["auto", "light", "dark", "projector", "print"];
 const TOLD_MS = 8000; // for how long it is told that the picture was copied
+const plainly = teller([]); // names as code, whatever box they are of
 const HELD_MS = 2000; // for how long the place of a picture that has gone is kept for the next one
 const holds = new WeakMap(); // the timers of these, by their cells
 const STEPS = ["ArrowRight", "ArrowLeft"], KEYED = ".jp-NotebookPanel, .reveal, .talk"; // and where they do something else
@@ -91,7 +93,7 @@ function section({ heading, kind, body }) {
   } else if (kind === "link" && words(body?.href).split(":")[0] === "https") {
     parts.push(html("p", {}, html("a", { href: body.href, target: "_blank", rel: "noopener" }, words(body.text))));
   } else if (kind === "code") parts.push(html("pre", { tabindex: 0 }, html("code", {}, words(body))));
-  else parts.push(html("p", {}, words(body)));
+  else parts.push(html("p", {}, ...plainly(body)));
   return html("div.wb-section", { role: "group", "aria-label": words(heading) }, ...parts);
 }
 

@@ -1,6 +1,7 @@
 /** A picture that follows what runs in the kernel: a graph that grows, or a function whose inputs sliders move. */
 
 import { fill, focusOn, html, keysAt, list, upon } from "./drawing.js";
+import { teller } from "./caption.js";
 import { easel } from "./easel.js";
 import { BUSY, change, living, wire } from "./kernel.js";
 import { stacked } from "./stacked.js";
@@ -71,7 +72,7 @@ export function renderGrowing({ model, el }) {
     go();
   }
   function show(status) {
-    fill(sentence, status.sentence);
+    fill(sentence, ...teller([...items.boxes.values()])(status.sentence));
     fill(said, status.said);
     if (!wanted && !status.said) rows.forEach((row) => row.set(status.values[row.name])); // else it stays at the reader's hand
     stage.root.dataset.answered = status.answered;

@@ -8,6 +8,7 @@
  */
 
 import { LOOSE, assign, entries, fill, focusOn, fromEntries, html, keysAt, list, max, min, upon, words } from "./drawing.js";
+import { teller } from "./caption.js";
 import { compact } from "./compact.js";
 import { easel, findable, labelsOf, withHeld } from "./easel.js";
 import { folded, openedFor } from "./fold.js";
@@ -21,7 +22,7 @@ import { button, icon, roomIn } from "./window.js";
 
 const FORMAT = "workbench-storyboard", VERSION = 1;
 const PLAY_MS = 900;
-const SHORT = 150; // characters of a sentence that needs no scrolling, however narrow the player is
+const SHORT = 80; // characters of a sentence that needs no scrolling, however narrow the player is
 const CHANGEABLE = ["title", "lines", "state", "shade", "alt", "details", "label", "weight", "tone", "goto", "plot"];
 const KEYS = [
   ["→", "Next step, or start over"], ["←", "Previous step"], ["Home", "First step"], ["End", "Last step"], ["Space", "Play/pause"],
@@ -60,8 +61,8 @@ function timeline(storyboard) {
   return { ...items, steps, go, opening, again };
 }
 
-/** The controls and the caption: `show` says where the player is, by the steps' numbers; `again` is what starts over. */
-function controls(numbers, act, again) {
+/** The controls and the caption: `show` says where the player is, by the steps' numbers; `again` is what starts over, `tell` makes parts of a sentence. */
+function controls(numbers, act, again, tell) {
   const last = max(0, numbers.length - 1), of = (position) => numbers[position] ?? 1;
   const buttons = {
     first: button("first", "First step", () => act.visit(0)),
@@ -90,14 +91,13 @@ function controls(numbers, act, again) {
     phase.dataset.phase = name;
     fill(phase, ...(name === "forward" || name === "backward" ? [icon(name)] : []), name);
     phase.hidden = !name;
-    fill(sentence, words(step?.caption));
+    fill(sentence, ...tell(step?.caption));
     if (sentence.hasAttribute("tabindex")) sentence.scrollTop = 0;
     // Whoever scrolls it by keys has to come there; a short one is not measured, which would lay the page out twice.
-    const measured = sentence.textContent.length > SHORT, long = measured && sentence.scrollHeight > sentence.clientHeight + 1;
-    when.hidden = measured && sentence.offsetHeight > 2.5 * parseFloat(getComputedStyle(sentence).minHeight); // for its room
+    const long = sentence.textContent.length > SHORT && sentence.scrollHeight > sentence.clientHeight + 1;
     if (long) sentence.setAttribute("tabindex", "0");
     else sentence.removeAttribute("tabindex");
-    fill(where, step?.cursor ? `${words(step.cursor.file)}:${words(step.cursor.line)}` : "");
+    fill(where, step?.cursor ? `${words(step.cursor.file)}, line ${words(step.cursor.line)}` : "");
     fill(code, words(step?.cursor?.text).trim());
     buttons.first.ariaDisabled = buttons.back.ariaDisabled = position === 0;
     buttons.last.ariaDisabled = position === last;
@@ -128,7 +128,7 @@ function stage(el, storyboard, options = {}) {
   const story = timeline(storyboard), { boxes, steps } = story, last = max(0, steps.length - 1);
   let number = 0; // of a step among all, of which some may be left out
   const numbers = steps.map((step) => (number += step.stands ?? 1));
-  const { bar, caption, show, playing } = controls(numbers, { visit, move, play }, story.again ? "backward " : "");
+  const { bar, caption, show, playing } = controls(numbers, { visit, move, play }, story.again ? "backward " : "", teller(storyboard.boxes));
   const film = parts(steps, visit, storyboard.curves);
   const guess = prediction(story, () => {
     focusOn(root);

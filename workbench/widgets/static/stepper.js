@@ -5,6 +5,7 @@
  */
 
 import { assign, entries, fill, focusOn, html, keysAt, list, picture, svg, upon, words } from "./drawing.js";
+import { teller } from "./caption.js";
 import { easel, labelsOf, withHeld } from "./easel.js";
 import { renderGrowing } from "./growing.js";
 import { folded } from "./fold.js";
@@ -32,7 +33,7 @@ const badge = (mark, place = {}) =>
  * Buttons, fields and sentences: `ask` sends a request, `chosen` is the id of the box it is about, `see` brings one into
  * sight.
  */
-function stepperControls(first, ask, chosen, see) {
+function stepperControls(first, ask, chosen, see, tell) {
   const it = () => ({ id: chosen() }), named = (action, label, message, ...face) => button(action, label, () => ask({ do: action, ...message() }), ...face);
   const field = (name, label, attributes = {}) =>
     html("input", { type: "text", spellcheck: "false", autocomplete: "off", name, "aria-label": label, ...attributes });
@@ -84,7 +85,7 @@ function stepperControls(first, ask, chosen, see) {
   const show = (now, box, gone) => {
     const off = (parts, yes) => parts.forEach((part) => (buttons[part].ariaDisabled = Boolean(yes)));
     const press = (part, yes) => (buttons[part].ariaPressed = yes);
-    fill(sentence, gone ?? now.sentence);
+    fill(sentence, ...(gone ? [gone] : tell(now.sentence)));
     fill(standing, [`${now.ran} of ${now.count} nodes run`, now.called && `next: ${now.called}`,
       now.branches[1] && `on ${now.branches[now.branch][0]}`].filter(Boolean).join(" · "));
     fill(said, now.said);
@@ -203,7 +204,7 @@ function stepperView(view, again) {
   const kernel = wire(model, "stepper", {
     hear, busy: () => fill(controls.standing, BUSY), cut: () => show(),
   });
-  const { ask } = kernel, controls = stepperControls(shown.status, ask, () => place()?.id, see), { buttons, bar, below } = controls;
+  const { ask } = kernel, controls = stepperControls(shown.status, ask, () => place()?.id, see, teller(story.boxes)), { buttons, bar, below } = controls;
   const step = () => {
     const empty = [...controls.questions.querySelectorAll("input")].find((input) => !input.value);
     (empty ? empty.focus() : buttons.step.click());
