@@ -205,7 +205,7 @@ def test_an_unnamed_leaf_is_called_one_although_it_was_detached():
         x = leaf(1.0, 2.0)
         y = x.detach().requires_grad_() * 2
     assert y.requires_grad
-    assert storyboard(trace).steps[0].caption.startswith("`y = ….requires_grad_() * 2` (MulBackward0) gives ")
+    assert storyboard(trace).steps[0].caption.startswith("`y = x….requires_grad_() * 2` (MulBackward0) gives ")
 
 
 def test_a_second_write_without_a_record_tells_of_no_new_node():

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..scene.labels import LABEL_COLUMNS, columns
 from ..scene.model import Arrow, ArrowSum, Box, with_changes
 from ..trace.frame import EdgeState, Frame, Key
 from ..trace.records import COMPILED
@@ -20,7 +21,7 @@ from .links import Links
 from .memory import bytes_said
 from .value_display import fact, size_of
 
-SUM = "sum of {:,}: {}"  # of all that a tensor received in one backward pass, at the arrow from it
+SUM = "sum of {:,}"  # gradients that a tensor received in one backward pass, at the arrow from it
 _ENDINGS = {"gradient": "", "constant": ".c", "cut": ".cut"}  # of the ids of arrows that stand for several edges
 
 
@@ -314,15 +315,14 @@ class FoldedGraph:
         """Return an arrow from a tensor that other boxes refer to, with the sum of what all its uses sent."""
         if arrow.state not in ("flowing", "done") or arrow.kind != "edge":
             return arrow
-        uses = len(self._links.users[arrow.source])
         count, total = (0, "") if arrow.together is None else arrow.together[:2]
-        line = SUM.format(count, total) if total else f"1 of {uses:,} uses"
+        count = count if total else len(self._links.users[arrow.source])
         within = {
-            group: (mine, _with_line(label, line) if total and mine < count else label, *looks)
+            group: (mine, _of_all(label, count, total) if total and mine < count else label, *looks)
             for group, (mine, label, *looks) in (arrow.within or {}).items()
         }
-        brief = None if arrow.brief is None else _with_line(arrow.brief, line)
-        return with_changes(arrow, {"label": _with_line(arrow.label, line), "brief": brief, "within": within or None})
+        label, brief = _of_all(arrow.label, count, total), arrow.brief and _of_all(arrow.brief, count, total)
+        return with_changes(arrow, {"label": label, "brief": brief, "within": within or None})
 
     def _with_sums(self, frame: Frame, arrow: Arrow) -> Arrow:
         """Return an arrow with the sum of the gradients that its source got from each group around its target."""
@@ -439,7 +439,7 @@ class FoldedGraph:
         beside = self.path(id)[common:]
         if not beside:
             return frame.told(id)
-        return beside[0].title if beside[0].kind in ("", "scope") else beside[0].called
+        return beside[0].called
 
     def _merged(self, frame: Frame, bundle: str) -> Arrow:
         """Return one arrow for all edges that lead from one box to another."""
@@ -464,7 +464,7 @@ class FoldedGraph:
         last = next(iter(frame.came_to(ends[0])), "") if self._links.is_shared(ends[0]) else ""
         whole = self._view.together(frame, last, frame.edges[last]) if last in keys else None
         if whole is not None and whole[1] and len(keys) < whole[0]:
-            label = _with_line(label, SUM.format(*whole))
+            label = _of_all(label, *whole[:2])
         own = {"id": bundle, "source": ends[0], "target": ends[1], "label": label, "state": state, "norm": fact(norm)}
         return with_changes(looks, own | {"together": None, "brief": None})
 
@@ -492,8 +492,18 @@ class FoldedGraph:
         return [replace(box, region=home) if (home := self._homes.get(box.id)) is not None else box for box in framed]
 
 
-def _with_line(label: str, line: str) -> str:
-    """Return a label with one more line below its number."""
+def _of_all(label: str, count: int, total: str) -> str:
+    """Return the label of an arrow that brought one of many gradients for a tensor: their sum, if known, comes first.
+
+    It is what the tensor's `.grad` tells. What this arrow brought comes after it.
+    """
     lines = label.split("\n") if label else []
     number = next((n for n, each in enumerate(lines, 1) if "norm " in each), 1)
-    return "\n".join([*lines[:number], line, *lines[number:]])
+    own = lines[:number]
+    if not total:
+        return "\n".join([*own, f"1 of {count:,} uses", *lines[number:]])
+    beside = f"{SUM.format(count)}; here {' '.join(own)}"
+    told = (
+        [beside] if own and columns(beside) <= LABEL_COLUMNS else [SUM.format(count), *[f"here {each}" for each in own]]
+    )
+    return "\n".join([total, *told, *lines[number:]])
