@@ -81,3 +81,17 @@ def test_under_transforms_an_expression_stands_above_the_name_of_its_node(transf
 )
 def test_a_title_keeps_the_words_that_name_things(text: str, own: tuple[str, ...], room: int, told: str) -> None:
     assert fitted_text(text, frozenset((each, "…") for each in own), room) == told
+
+
+def test_what_a_transform_returns_is_in_the_picture_under_its_name() -> None:
+    def f(p: Any) -> Any:
+        return (p**2).sum() * p[0]
+
+    point = leaf(0.5, 0.8)
+    with record() as trace:
+        H = torch.func.hessian(f)(point)
+        H.sum()
+    board = trace.show().storyboard
+    titles = [box.title for box in board.at().boxes.values() if box.state != "future"]
+    assert board.start >= len(board.steps) - 2  # not where the transform's own backward pass ends
+    assert any(title.startswith("H = ") and "hessian" in title for title in titles)

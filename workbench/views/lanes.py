@@ -153,8 +153,20 @@ class Lanes:
 
     @cached_property
     def titles(self) -> dict[str, str]:
-        """Return the program's text on the boxes of nodes and operations."""
-        return {id: title_of(item) for id, item in self._written.items()}
+        """Return the program's text on the boxes of nodes and operations; that of a transform with its result."""
+        return self._results | {id: title_of(item) for id, item in self._written.items()}
+
+    @property
+    def _results(self) -> dict[str, str]:
+        """Return what the program calls the results of transforms: `H = hessian(f)(x)`."""
+        found: dict[str, str] = {}
+        for event in self._events:
+            if isinstance(event, NodeCreated | OperationRan):
+                id, item, _ = _computed(event)
+                seen = self._seen.get(item.node)
+                if seen is not None and seen.name and seen.level is None and transforms(tree_of(item.text)):
+                    found[id] = fitted_text(f"{seen.name} = {item.text}", frozenset(), TITLE_COLUMNS)
+        return found
 
     def is_cut(self, event: Record) -> bool:
         """Return True if a node receives a tensor downstream of a cut, whose other side the trace knows."""

@@ -154,11 +154,18 @@ def starts_of(events: Iterable[Record]) -> dict[tuple[str, int], None]:
 
 
 def last_backward(trace: Timeline) -> int | None:
-    """Return the stop where the last backward pass ends or fails, if there is one."""
-    begin, last = 0, None
+    """Return the stop where the last backward pass ends or fails, if there is one.
+
+    One that a function transform runs isn't the end if the transform's results are in a graph of their own.
+    """
+    begin, last, levels = 0, None, 0
+    made = [seen for event in trace.events if type(event) is NodeCreated for seen in event.tensors if seen.node]
+    outside = any(seen.level is None for seen in made)
     for stop, end in enumerate(trace.steps):
-        if not _OVER.isdisjoint(map(type, trace.events[begin:end])):
+        kinds = [type(event) for event in trace.events[begin:end]]
+        if Failed in kinds or (not (levels and outside) and not _OVER.isdisjoint(kinds)):
             last = stop
+        levels += kinds.count(LevelEntered) - kinds.count(LevelLeft)
         begin = end
     return last
 
