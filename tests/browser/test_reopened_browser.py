@@ -127,7 +127,7 @@ def test_a_page_that_finds_the_kernel_still_there_goes_on_stepping(ran: tuple[La
         expect(s.root.locator(".wb-sentence")).to_contain_text("The kernel of this stepper has shut down")
         assert s.root.locator('[data-action="step"]').get_attribute("aria-disabled") == "true"
         lab.run_all(page)
-        expect(s.root.locator(".wb-standing")).to_have_text("0 of 3 nodes run · next: PowBackward0")
+        expect(s.root.locator(".wb-standing")).to_contain_text("0 of 3 nodes run · next: ")
         s.click("step")
         assert_clean(page)
 

@@ -85,6 +85,7 @@ IN_SIGHT = """([box, wanted]) => { const at = box.querySelector(".wb-frame").get
   const { top, bottom, left, right } = box.closest(".wb-view").getBoundingClientRect();
   return wanted === (at.top >= top && at.bottom <= bottom && at.left >= left && at.right <= right); }"""
 START = RUN.replace('await app.commands.execute("notebook:run-cell")', 'app.commands.execute("notebook:run-cell")')
+SQUARE = "(p - tensor([3.0, 5.0])) ** 2"  # the title of a box
 
 
 class Stepper:
@@ -284,14 +285,14 @@ def test_what_is_watched_stands_in_sight_until_it_is_taken_off(low: Page) -> Non
     assert s.box("PowBackward0").get_attribute("aria-label").endswith(", watched")
     page.keyboard.press("Escape")
     s.click("run")
-    expect(rows).to_have_text(["w-8.0 (step 6)", "PowBackward0[0.5 0.5] (step 1)"])
+    expect(rows).to_have_text(["w-8.0 (step 6)", f"{SQUARE}[0.5 0.5] (step 1)"])
     s.press("ArrowLeft")
-    see(s, "Show PowBackward0", "PowBackward0")
+    see(s, f"Show {SQUARE}", "PowBackward0")
     s.root.focus()
     page.keyboard.press("x")
     expect(s.root.get_by_role("button", name="Stop watching w")).to_be_focused()
     s.after(lambda: page.keyboard.press("Enter"))
-    expect(s.root.get_by_role("button", name="Stop watching PowBackward0")).to_be_focused()
+    expect(s.root.get_by_role("button", name=f"Stop watching {SQUARE}")).to_be_focused()
     s.after(lambda: page.keyboard.press("Enter"))
     assert s.root.locator(".wb-box .wb-watched").count() == 0 and s.root.locator(".wb-desk").is_hidden()
     expect(s.root).to_be_focused()
@@ -303,7 +304,7 @@ def test_every_breakpoint_is_listed_and_taken_off(page: Page) -> None:
     s.after(lambda: page.keyboard.press("b"))
     run(page, "s.breakpoint(over=4); s.breakpoint('add', nonfinite=True);")
     rows = s.root.locator(".wb-desk p")
-    stops = ["before MulBackward0", "after any node: a norm over 4", "after add: a gradient that is not finite"]
+    stops = ["before w * x", "after any node: a norm over 4", "after add: a gradient that is not finite"]
     expect(rows).to_have_text([f"Stops {stop}" for stop in stops])
     s.click("run")
     assert s.says("sentence").endswith("Stopped: a norm over 4.")
@@ -335,15 +336,15 @@ def test_branches_stand_side_by_side_and_what_differs_first_comes_into_sight(low
     s.root.locator("[name=edit]").fill("[1, 1]")
     s.click("edit")
     s.click("run")
-    expect(first).to_have_text("Differs first at PowBackward0: [1. 1.] here, [0.5 0.5] on main.")
+    expect(first).to_have_text(f"Differs first at {SQUARE}: [1. 1.] here, [0.5 0.5] on main.")
     head, *rows = [row.locator("th, td").all_text_contents() for row in table.locator("tr").all()]
     assert head[0] == "Gradient of" and head[2] == "main" and s.root.locator("[name=switch]").input_value() == "1"
     assert rows == [
-        ["PowBackward0first", "[1. 1.]", "[0.5 0.5]"],
-        ["SubBackward0", "[-4. -6.]", "[-2. -3.]"],
-        ["AddBackward0", "[-4. -6.]", "[-2. -3.]"],
+        [f"{SQUARE}first", "[1. 1.]", "[0.5 0.5]"],
+        ["p - torch.tensor([3.0, 5.0])", "[-4. -6.]", "[-2. -3.]"],
+        ["p = w * x + b", "[-4. -6.]", "[-2. -3.]"],
         ["b", "-10.0", "-5.0"],
-        ["MulBackward0", "[-4. -6.]", "[-2. -3.]"],
+        ["w * x", "[-4. -6.]", "[-2. -3.]"],
         ["w", "-16.0", "-8.0"],
     ]
     wait_until(page, IN_SIGHT, [s.box("PowBackward0").element_handle(), True])
@@ -353,7 +354,7 @@ def test_branches_stand_side_by_side_and_what_differs_first_comes_into_sight(low
     see(s, "Show w", "w")
     wait_until(page, ALIKE)
     s.press("n")  # on the other branch they differ at the same place, which comes into sight again
-    assert first.text_content() == "Differs first at PowBackward0: [0.5 0.5] here, [1. 1.] on branch 1."
+    assert first.text_content() == f"Differs first at {SQUARE}: [0.5 0.5] here, [1. 1.] on branch 1."
     wait_until(page, IN_SIGHT, [s.box("PowBackward0").element_handle(), True])
     see(s, "Show w", "w")
     page.keyboard.press("d")
@@ -430,7 +431,7 @@ def test_predicting(page: Page) -> None:
     page.keyboard.press("s")  # nothing is typed yet: it goes to the field
     page.keyboard.type("[0.5, 0.55]")
     s.after(lambda: page.keyboard.press("Enter"))
-    told = "what loss = ((p - …) ** 2).mean() sends to (p - tensor([3.0, 5.0])) ** 2"
+    told = f"what loss = ((p - …) ** 2).mean() sends to {SQUARE}"
     assert s.says("said") == f"Your prediction of {told}: off by 7%."
     s.click("step")
     assert s.says("said").startswith("Type your prediction first") and s.says("standing").startswith("1 of 7")

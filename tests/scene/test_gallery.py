@@ -31,7 +31,7 @@ TOLD = {
     ),
     "attention": (
         *("net › Attention 2 heads", "self.split(self.q(x))", "scores = q @ k.transpose(…) / … ** 0.5"),
-        *("torch.softmax(scores, -1)", "mixed = ….transpose(1, 2).reshape(…)", "loss = (net(x) ** 2).mean()"),
+        *("torch.softmax(scores, -1)", "mixed = (weights @ v).transpose(1, 2)…", "loss = (net(x) ** 2).mean()"),
     ),
     "rnn": (
         *("net › RNN", "for x in xs", ": 20 iterations", "iteration 1: cell › Cell", "18 more iterations (2 to 19)"),

@@ -27,7 +27,7 @@ def kept(trace: Trace) -> dict[str, float]:
     for box in scene.boxes.values():
         if box.kind != "leaf" or box.state == "future" or box.refers:  # it is of another step of a loop
             continue
-        by_none = re.findall(r"(\S+) of it from (?:elsewhere|earlier steps)", "\n".join(box.lines))
+        by_none = re.findall(r"includes (\S+) from (?:before|earlier steps)", "\n".join(box.lines))
         sums[box.title] = sum(map(float, by_none))
         for arrow in scene.arrows.values():
             if box.id not in (arrow.source, scene.boxes[arrow.source].refers) or arrow.state == "future":

@@ -59,7 +59,7 @@ def test_the_strip_says_which_levels_are_in_force():
     strips = [[(box.title, box.state) for box in of_kind(board.at(k), "level")] for k in range(len(board.steps))]
     assert strips[0] == [("vmap of 5 (level 1)", "idle"), ("› grad (level 2)", "future")]
     assert strips[3] == [("vmap of 5 (level 1)", "idle"), ("› grad (level 2)", "idle")]
-    assert strips[-1] == [("vmap of 5 (level 1), over", "over"), ("› grad (level 2), over", "over")]
+    assert strips[-1] == [("vmap of 5 (level 1), ended", "over"), ("› grad (level 2), ended", "over")]
     assert graph_lines(board.at(3))[0] == "Levels: vmap of 5 (level 1) › grad (level 2)"
     (strip, *_) = of_kind(board.scene, "level")
     assert all(board.layout.boxes[strip.id].y < place.y for id, place in board.layout.boxes.items() if id[0] != "l")

@@ -168,7 +168,7 @@ class Flow(Graph):
         if id in frame.nodes or (grad := frame.tensors[id].grad) is None:
             return []
         rest = frame.tensors[id].rest if frame.tensors[id].brought else grad
-        return [f"{self._say(text_of, rest, TEXT_COLUMNS - 22)} of it from elsewhere"] if rest and rest.norm else []
+        return [f"includes {self._say(text_of, rest, TEXT_COLUMNS - 28)} from before"] if rest and rest.norm else []
 
     def _remade(self, frame: Frame, id: str) -> list[str]:
         """Return what hooks made of the gradients that a leaf's `.grad` holds."""

@@ -195,7 +195,7 @@ class HealthChart:
         put("frame", "frame", _CELL, state="running")
         put("zero", "tick", width_of("zero") + 6, "zero")
         put("0", "cell", _CELL, "0", alt="the mark of a cell that is exactly zero")
-        for said, shades in (("not finite", (None,)), ("100 × larger", range(4, -5, -2)), ("100 × smaller", ())):
+        for said, shades in (("not finite", (None,)), ("100 × typical", range(4, -5, -2)), ("1/100 of it", ())):
             put(said, "tick", width_of(said) + 6, said)
             for shade in shades:
                 put(f"shade{shade}", "cell", _CELL, "×" if shade is None else "", shade=shade or 0)

@@ -351,7 +351,7 @@ class Lanes:
         for depth, id in enumerate(frame.strip):
             level = frame.levels[id]
             over = id not in frame.stack
-            title = f"{'› ' if depth else ''}{level.title}{', over' if over else ''}"
+            title = f"{'› ' if depth else ''}{level.title}{', ended' if over else ''}"
             about = {
                 "grad": "It records the operations of its function and runs a backward pass through them.",
                 "jvp": "It pushes tangents forward along with the values.",

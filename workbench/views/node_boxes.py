@@ -256,7 +256,7 @@ def chip(say: FormatCache, frame: Frame, id: str, index: int) -> Box:
     packed, about = packed_line(saved), packed_details(frame, saved)
     if value is None:  # what a hook made of it is no tensor
         what = f"a hook saved a {saved.packed.kept}" if saved.packed else "not recorded"
-        what = "a slot, to be recomputed" if is_slot(saved) else what
+        what = "recomputed in backward" if is_slot(saved) else what
         state = "idle" if node.keeps else "freed"
         return Box(f"{id}.saved{index}", "saved", title, (what, *packed), state, holder=id, details=tuple(about))
     first = say(_compact, value, "", CHIP_COLUMNS)

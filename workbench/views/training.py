@@ -86,7 +86,7 @@ class Changing:
     def _rest(self, frame: Frame, id: str) -> list[str]:
         """Return what a leaf's `.grad` holds that no arrow brought."""
         rest: list[str] = super()._rest(frame, id)  # type: ignore[misc]
-        return [line.replace("from elsewhere", "from earlier steps") for line in rest]
+        return [line.replace("from before", "from earlier steps") for line in rest]
 
     def remarks(self, frame: Frame) -> list[str]:
         """Return what the view adds to captions, and how leaves changed."""
