@@ -42,6 +42,7 @@ from .player_steps import (
     point_out,
     some,
     tell,
+    without_place,
 )
 
 _LARGE = 150  # nodes and operations of a graph that opens whole, if it must
@@ -331,7 +332,8 @@ def _told(graph: FoldedGraph, frame: Frame, id: str, events: Sequence[Record]) -
     if happened and not counts[NodeStarted]:
         clauses.append(f"{', '.join(happened)}{': ' if kinds else ''}{listed(kinds)}; {graph.keeps(id)}")
     clauses = clauses or ["tensors inside are modified in place"]
-    return f"{name}{' ' if clauses[0].startswith('runs') else ': '}{'; '.join(clauses)}."
+    told = without_place("; ".join(clauses), name)
+    return f"{name}{' ' if told.startswith('runs') else ': '}{told}."
 
 
 def _ran(graph: FoldedGraph, frame: Frame, id: str, runs: Sequence[NodeStarted]) -> str:

@@ -219,12 +219,15 @@ def caption_of(
     places = [event.node for event in events if isinstance(event, NodeCreated | NodeStarted) and not event.quiet]
     place = (view.program.where.get(places[0]) or frame.scope(places[0]) or "") if places else ""
     where = ", ".join([f"inside {inside}"] * bool(inside) + [f"in {place}"] * bool(place))
-    said = "; ".join(clauses)
-    if place:  # which is told once for all that lies there
-        said = re.sub(rf" in {re.escape(place)}(?!\w|, \d)", "", said)
+    said = without_place("; ".join(clauses), place)  # it is told once for all that lies there
     caption = f"{where[:1].upper()}{where[1:]}: {said}" if where else said
     caption = caption[:1].upper() + caption[1:] if pushed and not where else caption
     return sentence_of(caption)
+
+
+def without_place(sentence: str, place: str) -> str:
+    """Return a sentence that need not say which things lie in this place, as the one it continues does."""
+    return re.sub(rf" in {re.escape(place)}(?!\w|, \d)", "", sentence) if place else sentence
 
 
 def _cleared(events: Sequence[GradChanged], frame: Frame) -> str:
