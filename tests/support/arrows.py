@@ -6,6 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
+from boxes import drawn_part
 
 from workbench.scene.geometry import Rectangle, Walls, along
 from workbench.scene.labels import STRIP
@@ -78,6 +79,7 @@ def simple(points: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float]
 
 def measured(scene: Scene, layout: Layout) -> dict[str, float]:
     """What a picture's arrows do together: in px, or how often."""
+    scene = drawn_part(scene, layout)
     flowing = {id: arrow for id, arrow in scene.arrows.items() if arrow.kind not in LOOSE}
     ways = {id: layout.arrows[id] for id in flowing}
     curves = {id: evenly(way.points) for id, way in ways.items()}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from workbench.scene.geometry import Rectangle, along
-from workbench.scene.labels import label_size
+from workbench.scene.labels import arrow_fields, label_size
 from workbench.scene.layout import Layout
 from workbench.scene.model import LOOSE, Box, Scene, paths
 from workbench.scene.storyboard import Storyboard
@@ -42,15 +42,23 @@ def contains(outer: Rectangle, inner: Rectangle) -> bool:
     )
 
 
+def drawn_part(scene: Scene, layout: Layout) -> Scene:
+    """Return what is drawn of a scene: where boxes are brief, what is saved is only told."""
+    assert {scene.boxes[id].kind for id in scene.boxes.keys() - layout.boxes.keys()} <= {"saved"}
+    arrows = {id: arrow for id, arrow in scene.arrows.items() if {arrow.source, arrow.target} <= layout.boxes.keys()}
+    return Scene(scene.title, {id: box for id, box in scene.boxes.items() if id in layout.boxes}, arrows)
+
+
 def check_inside(scene: Scene, layout: Layout) -> None:
     """Check that every box is inside the picture."""
-    whole = Rectangle(0, 0, layout.width, layout.height)
+    whole, scene = Rectangle(0, 0, layout.width, layout.height), drawn_part(scene, layout)
     for id in scene.boxes:
         assert contains(whole, layout.boxes[id]), id
 
 
 def assert_in_order(scene: Scene, layout: Layout) -> None:
     """Check that boxes are apart unless one is part of the other, and that arrows lead down from box to box."""
+    scene = drawn_part(scene, layout)
     within = paths(scene)
     check_inside(scene, layout)
     for one, other in combinations([id for id, box in scene.boxes.items() if box.kind != "level"], 2):
@@ -74,25 +82,27 @@ def assert_in_order(scene: Scene, layout: Layout) -> None:
 
 def arrows_climb(layout: Layout, scene: Scene) -> list[str]:
     """Return the arrows that lead up somewhere on their path."""
+    scene = drawn_part(scene, layout)
     levels = {
         id: along(layout.arrows[id].points)[:, 1] for id, arrow in scene.arrows.items() if arrow.kind not in LOOSE
     }
     return [id for id, level in levels.items() if (level[1:] < level[:-1] - 0.5).any()]
 
 
-def check_labels(scene: Scene, layout: Layout) -> None:
+def check_labels(scene: Scene, board: Storyboard) -> None:
     """Check that arrows end at boxes that are seen, and that there is room for each label."""
     for id, arrow in scene.arrows.items():
         assert {arrow.source, arrow.target} <= scene.boxes.keys(), id
-        (wide, high), room = label_size(arrow.label), layout.arrows[id].label
+        label = arrow_fields(arrow, scene, board.density)["label"]
+        (wide, high), room = label_size(label), board.layout.arrows[id].label
         assert wide <= room.w and high <= room.h, arrow
 
 
 def check_graph(board: Storyboard, steps: Iterable[int]) -> None:
     """Check that nothing overlaps, arrows end at boxes, and labels have room, at these steps."""
     for k in steps:
-        seen = board.at(k)
-        check_labels(seen, board.layout)
+        seen = board.at(k, drawn=True)
+        check_labels(seen, board)
     assert_in_order(seen, board.layout)
 
 

@@ -18,6 +18,7 @@ import workbench.nn.functional as F
 from workbench import nn
 from workbench.recording import Trace, record
 from workbench.scene.labels import TITLE_COLUMNS, columns
+from workbench.scene.storyboard import LEGIBLE
 from workbench.trace.records import NodeCreated
 from workbench.views.groups import MOST, Group
 from workbench.views.opening import ROOM
@@ -108,7 +109,7 @@ def test_a_recurrent_layer_opens_with_its_rounds(layer: Any) -> None:
     board = trace.show().storyboard
     seen = [box for id, box in board.at().boxes.items() if id not in board.opened]
     assert "loop: 8 iterations" in [box.title for box in board.at().boxes.values()] and len(seen) <= 25
-    assert board.layout.width <= ROOM[0] / 0.6 and board.layout.height <= ROOM[1] / 0.6
+    assert board.layout.width <= ROOM[0] / LEGIBLE and board.layout.height <= ROOM[1] / LEGIBLE
 
 
 def test_a_loop_of_a_layer_over_layers_is_no_group_of_its_own() -> None:

@@ -20,7 +20,7 @@ from workbench.recording import Trace, record
 from workbench.scene.model import Box
 from workbench.scene.picture import MOST_OF_FILM, playing
 from workbench.scene.shortening import LEFT_OUT, Plan, cut
-from workbench.scene.storyboard import Storyboard
+from workbench.scene.storyboard import LEGIBLE, Storyboard
 from workbench.trace.compare import Aligner
 from workbench.trace.frame import Frame
 from workbench.trace.records import NodeCreated
@@ -74,7 +74,7 @@ def test_all_steps_stand_in_the_same_places(view):
     scenes = [board.at(steps[-1]) for _, steps in parts(board)]
     ways = [{id for id, arrow in scene.arrows.items() if arrow.state != "future"} for scene in scenes]
     assert all(way == ways[0] for way in ways)
-    assert board.layout.width < 700
+    assert board.layout.width < 962
 
 
 @pytest.mark.parametrize("clear", ["first", "last", "never"])
@@ -569,8 +569,8 @@ def test_a_film_opens_as_much_as_can_be_read_whole():
     board = trace.show().storyboard
     (call,) = [id for id, box in board.scene.boxes.items() if box.title == "model(w)"]
     (other,) = [id for id, box in board.scene.boxes.items() if box.title.startswith("loss_of")]
-    assert board.opened == {call} and board.layout.height <= 558 / 0.6
-    assert board.with_open({call, other}).layout.height > 558 / 0.6
+    assert board.opened == {call} and board.layout.height <= 558 / LEGIBLE
+    assert board.with_open({call, other}).layout.height > 558 / LEGIBLE
 
 
 def curve_lines(trace: Trace, view: str = "graph") -> list[str]:

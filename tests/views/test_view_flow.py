@@ -8,6 +8,7 @@ import pytest
 
 import workbench as torch
 from workbench.scene.images import to_svg
+from workbench.scene.storyboard import LEGIBLE
 from workbench.scene.text import to_dot
 from workbench.views import storyboard
 
@@ -41,7 +42,7 @@ def test_the_flow_of_a_small_network_opens_layer_by_layer_in_a_window():
         loss.backward()
     board = trace.show("flow").storyboard
     seen = {box.title: box for box in board.at().boxes.values()}
-    assert len(seen) <= 25 and board.layout.width <= 962 / 0.6 and board.layout.height <= 558 / 0.6
+    assert len(seen) <= 25 and board.layout.width <= 962 / LEGIBLE and board.layout.height <= 558 / LEGIBLE
     assert {"net › Sequential", "0 › Linear", "1 › Tanh", "2 › Linear", "net(x) - y"} <= seen.keys()
     assert not {"x", "y"} & seen.keys()
     for title, layer, shapes in (

@@ -14,7 +14,7 @@ from program_seeds import seeds
 import workbench as torch
 from workbench.autograd.scopes import scope
 from workbench.recording import Trace, record
-from workbench.scene.labels import label_size
+from workbench.scene.labels import arrow_fields, label_size
 from workbench.views import grouped_graph
 
 NUMBER = re.compile(r"norm ([^\s,]+)")
@@ -159,8 +159,9 @@ def test_a_place_is_kept_for_all_that_an_arrow_tells(seed: int) -> None:
         board = trace.show(depth=depth).storyboard
         kept = {id: (way.label.w, way.label.h) for id, way in board.layout.arrows.items()}
         for k in range(len(board.steps)):
-            for id, arrow in board.at(k).arrows.items():
-                wide, high = label_size(arrow.label)
+            scene = board.at(k, drawn=True)
+            for id, arrow in scene.arrows.items():
+                wide, high = label_size(arrow_fields(arrow, scene, board.density)["label"])
                 assert wide <= kept[id][0] and high <= kept[id][1], (arrow, kept[id])
 
 

@@ -13,6 +13,7 @@ import workbench as torch
 from workbench.autograd import forward_ad
 from workbench.func import grad, jacfwd, jacrev, jvp, vmap
 from workbench.recording import Trace
+from workbench.scene.storyboard import LEGIBLE
 from workbench.scene.text import to_text
 from workbench.trace.records import NodeCreated
 from workbench.views.graph import Graph
@@ -136,7 +137,7 @@ def test_open_says_which_groups_there_are_in_a_transform_too():
 def test_what_a_transform_adds_is_open_as_far_as_there_is_room():
     parts = {"the graph of grad (level 2)", "second order: recorded at level 1"}
     board = twice(5).show().storyboard
-    assert parts <= groups(board).keys() and board.layout.width < 962 / 0.6
+    assert parts <= groups(board).keys() and board.layout.width < 962 / LEGIBLE
     x = values(0.1, 0.2).requires_grad_()
     with torch.record() as trace:
         (first,) = torch.autograd.grad((x**3).sum(), x, create_graph=True)
@@ -239,7 +240,7 @@ def test_what_an_engineer_writes_with_transforms_opens_whole_and_readable(progra
     with torch.record() as trace:
         program(torch.tensor([1.0, 2.0]))
     layout = trace.show().storyboard.layout
-    assert 0.75 * layout.width <= 962 and 0.75 * layout.height <= 558  # lines at 9 px beside the list of files
+    assert LEGIBLE * layout.width <= 962 and LEGIBLE * layout.height <= 558  # beside the list of files
 
 
 def test_a_very_long_one_opens_as_a_few_boxes():

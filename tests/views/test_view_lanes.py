@@ -75,7 +75,7 @@ def test_forward_over_reverse_has_the_tangent_beside_the_node():
     inside = [box.title for box in scene.boxes.values() if box.region == region.id]
     assert {"cos", "tangent of cos"} <= set(inside) and "SinBackward0" not in inside
     frame = board.layout.boxes[region.id]
-    for box in scene.boxes.values():
+    for box in board.at(drawn=True).boxes.values():
         if box.kind not in ("level", "region"):
             assert frame.meets(board.layout.boxes[box.id]) == (box.region == region.id or box.holder in inside), (
                 box.title

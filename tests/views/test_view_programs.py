@@ -157,5 +157,6 @@ def test_a_step_holds_only_what_changed(line):
             "label": "[1. 1. 1.]  norm 1.73\ngrad, unchanged",
             "norm": 1.73205,
             "brief": "[1. 1. 1.]  norm 1.73",
+            "short": ("norm 1.73", None),
         },
     }

@@ -77,7 +77,7 @@ def test_lines_move_no_box_and_are_in_no_still_picture():
 
 
 def test_a_line_avoids_boxes_where_it_can():
-    board = storyboard(product())
+    board = storyboard(product()).with_density("full")
     layout = board.layout
     for arrow in board.at().arrows.values():
         if arrow.kind == "same":

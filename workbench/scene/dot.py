@@ -17,7 +17,7 @@ from .regions import RegionOutline, Wire
 from .rows import SETTINGS, thinned
 
 _INCH = 72  # px of an inch, Graphviz's unit of distances
-ASIDE = 28  # px between what stands side by side
+ASIDE = 20  # px between what stands side by side
 APART = 14  # px between two rows
 _APART_LABELLED = 2  # px between two rows where there are labels: each label takes a row of its own
 # Graphviz leaves at least 5 px above and below a label, so the height passed to it is less by this many px.

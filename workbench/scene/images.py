@@ -39,8 +39,13 @@ from .labels import (
     FREED,
     LABEL_PAD,
     LINE,
+    PAD,
+    ROUND_PAD,
+    SIGN,
     STORY_LINE,
     STORY_PAD,
+    TENSORS,
+    TITLE_CHARACTER,
     TITLE_LINE,
     arrow_fields,
     box_fields,
@@ -54,10 +59,10 @@ from .labels import (
     stands_behind,
 )
 from .layout import Layout
-from .model import AROUND, LOOSE, PLACED, Arrow, Box, Plot, Scene
+from .model import AROUND, LOOSE, PLACED, REMARKABLE, WITHIN, Arrow, Box, Density, Plot, Scene
 from .storyboard import Storyboard
 from .text import graph_lines
-from .theme import Stylesheet, Theme, css_for, flat_css, theme_named
+from .theme import WORDS, Stylesheet, Theme, css_for, flat_css, theme_named
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -125,21 +130,23 @@ def sheet(storyboard: Storyboard, k: int | None = None) -> Sheet:
 def drawn(storyboard: Storyboard, k: int | None = None) -> list[ShapeGroup]:
     """Return the groups of the picture after step k, in drawing order, without those that aren't there yet."""
     storyboard, k = storyboard.shown(k)
-    scene, layout = storyboard.at(k), storyboard.layout
+    scene, layout, density = storyboard.at(k, drawn=True), storyboard.layout, storyboard.density
     there = [each for each in scene.boxes.values() if each.state != "future"]
-    regions = [_box(each, layout) for each in there if each.kind == "region"]
-    boxes = [_box(each, layout) for each in there if each.kind != "region"]
+    regions = [_box(each, layout, density) for each in there if each.kind == "region"]
+    boxes = [_box(each, layout, density) for each in there if each.kind != "region"]
     # Lines to the same memory are a player's: for what is selected. Here the words of what is saved name it.
     arrows = [each for each in scene.arrows.values() if each.state != "future" and each.kind != "same"]
-    behind = [_arrow(each, scene, layout) for each in arrows if each.kind in LOOSE]
-    before = [_arrow(each, scene, layout) for each in arrows if each.kind not in LOOSE]
+    behind = [_arrow(each, scene, layout, density) for each in arrows if each.kind in LOOSE]
+    before = [_arrow(each, scene, layout, density) for each in arrows if each.kind not in LOOSE]
     # Arrows lead through regions, but not through their titles.
-    titles = [ShapeGroup(each.classes.replace("wb-box", "wb-over"), "", [each.shapes.pop()]) for each in regions]
+    titles = [ShapeGroup(each.classes.replace("wb-box", "wb-over"), "", each.shapes[1:]) for each in regions]
+    for each in regions:
+        del each.shapes[1:]
     return regions + behind + boxes + before + titles
 
 
-def _arrow(arrow: Arrow, scene: Scene, layout: Layout) -> ShapeGroup:
-    shown, way = arrow_fields(arrow, scene), layout.arrows[arrow.id]
+def _arrow(arrow: Arrow, scene: Scene, layout: Layout, density: Density) -> ShapeGroup:
+    shown, way = arrow_fields(arrow, scene, density), layout.arrows[arrow.id]
     shapes = [_path("wb-line", way.d)]
     if arrow.kind not in LOOSE:
         shapes.append(_path("wb-head", _head(way, climbing=arrow.state != "idle", weight=arrow.weight)))
@@ -156,7 +163,8 @@ def _arrow(arrow: Arrow, scene: Scene, layout: Layout) -> ShapeGroup:
         for line in lines:
             shapes.append(_text("wb-label", x + LABEL_PAD, y + _BASELINE, line, "start"))
             y += LINE
-    looks = f" wb-weight-{arrow.weight} wb-tone-{arrow.tone}" if arrow.weight else ""
+    looks = f" wb-weight-{arrow.weight}" if arrow.weight else ""
+    looks += f" wb-tone-{arrow.tone}" if arrow.weight or arrow.tone in REMARKABLE else ""
     return ShapeGroup(f"wb-arrow wb-kind-{arrow.kind} wb-state-{arrow.state}{looks}", shown["alt"], shapes)
 
 
@@ -202,14 +210,14 @@ def _head(way: Route, climbing: bool, weight: int) -> str:
     return _polygon(tip, (foot[0] + side[0], foot[1] + side[1]), (foot[0] - side[0], foot[1] - side[1]))
 
 
-def _box(box: Box, layout: Layout) -> ShapeGroup:
-    place, shown = layout.boxes[box.id], box_fields(box)
+def _box(box: Box, layout: Layout, density: Density) -> ShapeGroup:
+    place, shown = layout.boxes[box.id], box_fields(box, density)
     shapes: list[Shape] = []
     if box.holder is not None:
         holder = layout.boxes[box.holder]
         shapes.append(_path("wb-tie", _tie(holder, place)))
     radius = _RADII.get(box.kind, min(place.h / 2, 24))
-    classes = f"wb-box wb-kind-{box.kind} wb-state-{box.state}"
+    classes = f"wb-box wb-kind-{box.kind} wb-state-{box.state}{' wb-prose' * box.prose}"
     if box.kind in PLACED:
         return ShapeGroup(f"{classes} wb-shade-{box.shade}", shown["alt"], _placed(box, place, shown, radius))
     if place.w + place.h > _LARGE:
@@ -219,14 +227,12 @@ def _box(box: Box, layout: Layout) -> ShapeGroup:
     if box.kind == "group":
         shapes.append(_rect("wb-back", Rectangle(place.x + 5, place.y + 5, place.w, place.h), radius))
     shapes.append(_rect("wb-frame", place, radius))
-    if box.kind == "output":
-        shapes.append(_rect("wb-inner", _grown(place, -4), radius - 4))
     if box.plot is not None:
         shapes += _plot(box.plot, place, shown)
     elif box.kind in AROUND:
-        shapes.append(_text("wb-title", place.x + 12, place.y + 16, shown["title"], "start"))
+        shapes += _titled(box, place.x + 12, place.y + 16, shown["title"], CHARACTER)
     else:
-        shapes += _chip_texts(box, place, shown) if box.kind == "saved" else _texts(place, shown)
+        shapes += _chip_texts(box, place, shown) if box.kind == "saved" else _texts(box, place, shown)
     if box.state in _SIGNS:
         x, y = place.x, place.y + place.h / 2
         shapes.append(Shape("circle", "wb-disc", {"cx": x, "cy": y, "r": _DISC}))
@@ -258,17 +264,35 @@ def _tie(holder: Rectangle, chip: Rectangle) -> str:
     return f"M{_at(x, y)} C{_at(bend, y)} {_at(bend, end_y)} {_at(end_x, end_y)}"
 
 
-def _texts(place: Rectangle, shown: Mapping[str, Any]) -> list[Shape]:
+def _texts(box: Box, place: Rectangle, shown: Mapping[str, Any]) -> list[Shape]:
+    """Return a title from the left with its shape at the right, and lines below; a title alone is in the middle."""
     first, behind = first_row(shown)
-    lines = shown["lines"][behind:]
-    x, y = place.x + place.w / 2, place.y + (place.h - TITLE_LINE - LINE * len(lines)) / 2
+    lines, pad = shown["lines"][behind:], ROUND_PAD if box.kind in TENSORS else PAD
+    y = place.y + (place.h - TITLE_LINE - LINE * len(lines)) / 2
+    x = place.x + (pad if shown["lines"] else (place.w - first) / 2)
+    shapes = _titled(box, x, y + 13.5, shown["title"], TITLE_CHARACTER)
     if behind:
-        shapes = [_text("wb-title", x - first / 2, y + 13.5, shown["title"], "start")]
-        shapes.append(_text("wb-text", x + first / 2, y + 13.5, shown["lines"][0], "end"))
-    else:
-        shapes = [_text("wb-title", x, y + 13.5, shown["title"], "middle")]
+        end = place.x + place.w - pad - (SIGN if box.kind == "group" else 0)
+        shapes.append(_text("wb-text", end, y + 13.5, shown["lines"][0], "end"))
     for n, line in enumerate(lines):
-        shapes.append(_text("wb-text", x, y + TITLE_LINE + LINE * n + _BASELINE, line, "middle"))
+        shapes.append(_text("wb-text", x, y + TITLE_LINE + LINE * n + _BASELINE, line, "start"))
+    return shapes
+
+
+def _titled(box: Box, x: float, y: float, title: str, character: float) -> list[Shape]:
+    """Return a title that begins at this point; a module's class, and the count of a loop's iterations, are apart."""
+    text, rounds = rounds_apart(title)
+    name, within, kind = text.rpartition(WITHIN) if box.prose else ("", "", "")
+    shapes = [_text("wb-title", x, y, name or text, "start")]
+    x += columns(name or text) * character + 8
+    if within:
+        shapes.append(_text("wb-class", x, y, kind, "start"))
+        x += columns(kind) * CHARACTER + 8
+    if rounds:
+        count = rounds.removeprefix(": ")
+        width = columns(count) * CHARACTER + 8
+        shapes.append(_rect("wb-chip", Rectangle(x, y - 12, width, 16), 8))
+        shapes.append(_text("wb-rounds", x + width / 2, y - 0.5, count, "middle"))
     return shapes
 
 
@@ -320,7 +344,6 @@ _SIGNS: dict[str, Callable[[float, float], str]] = {
     "pending": _half_ring,
     "ready": _dot,
     "running": lambda x, y: _polygon((x - 3, y - 5), (x + 5.5, y), (x - 3, y + 5)),
-    "done": lambda x, y: _line((x - 4, y + 0.5), (x - 1, y + 3.5), (x + 4, y - 3)),
     "differs": lambda x, y: (
         f"{_line((x - 4.5, y - 2), (x + 4.5, y - 2))} {_line((x - 4.5, y + 2), (x + 4.5, y + 2))} "
         f"{_line((x - 2.5, y + 5.5), (x + 2.5, y - 5.5))}"
@@ -398,10 +421,8 @@ def _svg_group(group: ShapeGroup) -> str:
 def _svg_shape(shape: Shape) -> str:
     attributes = "".join(f' {name}="{_svg_number(value)}"' for name, value in shape.attributes.items())
     if shape.element == "text":
-        text, rounds = rounds_apart(shape.text) if shape.role == "wb-title" else (shape.text, "")
-        apart = f'<tspan class="wb-rounds">{rounds}</tspan>' if rounds else ""
-        text = _RIGHTWARD.sub("\u2068\\g<0>\u2069", text)
-        return f'<text class="{shape.role}"{attributes}>{_safe(text)}{apart}</text>'
+        text = _RIGHTWARD.sub("\u2068\\g<0>\u2069", shape.text)
+        return f'<text class="{shape.role}"{attributes}>{_safe(text)}</text>'
     return f'<{shape.element} class="{shape.role}"{attributes}/>'
 
 
@@ -524,7 +545,7 @@ def _page(storyboard: Storyboard, k: int | None, theme: Theme, caption: Sequence
         left = (layout.width - width) / 2
     every = [(style.of(group.classes, shape.role), shape) for group in drawn(storyboard, k) for shape in group.shapes]
     every += [(style.of("", shape.role), shape) for shape in legend]
-    words = {"font-size": "14px", "fill": theme.colors["ink"]}
+    words = {"font-size": "14px", "fill": theme.colors["ink"], "font-family": WORDS}
     for n, line in enumerate(caption):
         at = {"x": left + CAPTION_PAD, "y": layout.height + CAPTION_LINE * n + 14, "text-anchor": "start"}
         every.append((words, Shape("text", "caption", at, line)))
@@ -585,7 +606,7 @@ def _text_artist(shape: Shape, look: dict[str, str], depth: int, zoom: float) ->
         float(shape.attributes["y"]),
         shape.text,
         color=look["fill"],
-        font=_font(look.get("font-weight", "normal"), look.get("font-style", "normal")),
+        font=_font(look),
         fontsize=float(look["font-size"].removesuffix("px")) * zoom,
         horizontalalignment=_ALIGNED[str(shape.attributes["text-anchor"])],
         verticalalignment="baseline",
@@ -598,10 +619,12 @@ def _text_artist(shape: Shape, look: dict[str, str], depth: int, zoom: float) ->
     return text
 
 
-def _font(weight: str, slant: str) -> Path:
+def _font(look: Mapping[str, str]) -> Path:
     from matplotlib import get_data_path
 
-    return Path(get_data_path(), "fonts", "ttf", f"DejaVuSansMono{_CORNERS.get((weight, slant), '')}.ttf")
+    face = "Mono" if "monospace" in look.get("font-family", WORDS) else ""
+    corner = _CORNERS.get((look.get("font-weight", "normal"), look.get("font-style", "normal")), "")
+    return Path(get_data_path(), "fonts", "ttf", f"DejaVuSans{face}{corner}.ttf")
 
 
 def _outline(shape: Shape) -> Outline:

@@ -14,7 +14,7 @@ from functools import lru_cache
 from os.path import commonprefix
 from typing import Any
 
-from .model import AROUND, LOOSE, PANELS, Arrow, ArrowSum, Box, Plot, Scene, StoryStep, with_changes
+from .model import AROUND, LOOSE, PANELS, WITHIN, Arrow, ArrowSum, Box, Density, Plot, Scene, StoryStep, with_changes
 
 CHARACTER = 7.25  # px, one column of 12 px monospace text, a little more than any common font needs
 TITLE_CHARACTER = CHARACTER * 14 / 12
@@ -162,8 +162,9 @@ STALE = "out of date"  # a saved tensor does not fail: what was written into sin
 _ROOMS = {"saved": CHIP_COLUMNS, "group": GROUP_COLUMNS}  # columns of a line, by the kind of box
 
 
-def box_fields(box: Box) -> dict[str, Any]:
+def box_fields(box: Box, density: Density = "full") -> dict[str, Any]:
     """Return the fields of a box that can change with a step, as drawn: texts fitted, alt text made if missing."""
+    told = _lines_of(box, density)
     room = {"saved": CHIP_COLUMNS, "region": HEADING_COLUMNS, "group": GROUP_TITLE_COLUMNS}.get(box.kind, TITLE_COLUMNS)
     title, more = clean(box.title), HEADING_COLUMNS if box.kind in PANELS else _ROOMS.get(box.kind, TEXT_COLUMNS)
     if box.place is not None:
@@ -171,13 +172,28 @@ def box_fields(box: Box) -> dict[str, Any]:
         title = "" if box.kind in ("cell", "bar", "ghost") and columns(title) > room else title  # its alt says it
     return {
         "title": _cut_title(title, room) if room else "",
-        "lines": [cut(clean(line), more) for line in box.lines],
+        "lines": [cut(clean(line), more) for line in told],
         "state": box.state,
         "alt": clean(box.alt) or _box_alt(box),
         **({} if box.place is None else {"shade": box.shade}),
         **({} if box.goto is None else {"goto": box.goto}),
         **({} if box.plot is None else {"plot": plot_fields(box.plot)}),
+        **({"prose": True} if box.prose else {}),
     }
+
+
+def _lines_of(box: Box, density: Density) -> tuple[str, ...]:
+    """Return the lines of a box: of a closed group, what it holds is in its title's line, if that has room for it."""
+    if box.brief is None or (density == "full" and box.kind != "group"):
+        return box.lines
+    if not box.brief or (density != "columns" and (box.kind != "group" or len(box.brief) < 2)):
+        return box.brief
+    gives, *more = box.brief
+    facts = more.pop(0) if box.kind == "group" and more else ""
+    row = f"{facts}   {gives}".strip()
+    if density != "columns":
+        return (row, *more) if columns(box.title) + columns(row) <= BEHIND_COLUMNS else box.brief
+    return ("", row, *more) if facts and columns(box.title) > columns(facts) else box.brief  # as narrow as it can be
 
 
 def _cut_title(title: str, room: int) -> str:
@@ -197,10 +213,11 @@ def rounds_apart(title: str) -> tuple[str, str]:
     return (title, "") if found is None else (title[: found.start()], found[0])
 
 
-def arrow_fields(arrow: Arrow, scene: Scene) -> dict[str, Any]:
+def arrow_fields(arrow: Arrow, scene: Scene, density: Density = "full") -> dict[str, Any]:
     """Return the fields of an arrow that can change with a step, as shown: label fitted, alt text made if missing."""
+    label, brief = _labels_of(arrow, density)
     return {
-        "label": _fitted(arrow.label),
+        "label": _fitted(label),
         "state": arrow.state,
         "weight": arrow.weight,
         "tone": arrow.tone,
@@ -208,8 +225,13 @@ def arrow_fields(arrow: Arrow, scene: Scene) -> dict[str, Any]:
         "norm": arrow.norm,
         "together": None if arrow.together is None else list(arrow.together),
         "within": {group: list(told) for group, told in arrow.within.items()} if arrow.within else None,
-        "brief": None if arrow.brief is None else _fitted(arrow.brief),
+        "brief": None if brief is None else _fitted(brief),
     }
+
+
+def _labels_of(arrow: Arrow, density: Density) -> tuple[str, str | None]:
+    """Return an arrow's label, and its label where its target is hidden, if that differs."""
+    return (arrow.label, arrow.brief) if density == "full" or arrow.short is None else arrow.short
 
 
 def _fitted(label: str) -> str:
@@ -271,13 +293,14 @@ Size = tuple[float, float]
 CHIP_PAD = 8  # px left and right of a saved tensor's text
 STORY_PAD = 12  # px left and right of a story's text
 STORY_LINE = 20  # px from one of its lines to the next
+_APART = 8  # px between the parts of a title
 _BEHIND = 12  # px between a title and the line behind it
-BEHIND_COLUMNS = 36  # the most columns of both
+BEHIND_COLUMNS = 80  # the most columns of both
 LABEL_PAD = 6  # px left and right of an arrow's label
-_PAD = 18  # px left and right of a node's text
-_SIGN = 10  # px more beside a group's title, for the sign that opens it
-_ROUND_PAD = 22  # px left and right of a tensor's text, whose box is rounder
-_OVER = 4  # px over and under a node's text
+PAD = 14  # px left and right of a node's text
+SIGN = 10  # px more beside a group's title, for the sign that opens it
+ROUND_PAD = 18  # px left and right of a tensor's text, whose box is rounder
+_OVER = 3  # px over and under a node's text
 STRIP = 24  # px: the height of the name of a level, and of the heading of a region
 _STRIP_PAD = 12  # px left and right of its text
 _SMALLEST = 76  # px: a box with a single letter in it still looks like a box
@@ -296,7 +319,9 @@ _ARGUMENT = 18  # px of a box's upper edge for each arrow into it
 _MOST_FOR_ARGUMENTS = 720  # px of it for all of them
 
 
-def largest(scene: Scene, steps: Sequence[StoryStep]) -> tuple[dict[str, Size], dict[str, Size]]:
+def largest(
+    scene: Scene, steps: Sequence[StoryStep], density: Density = "full"
+) -> tuple[dict[str, Size], dict[str, Size]]:
     """Return the largest size of every box and every arrow label, by id; (0, 0) for a label that is always empty.
 
     And by `in_group` that of the label where the arrow's target is hidden in a closed group.
@@ -307,7 +332,7 @@ def largest(scene: Scene, steps: Sequence[StoryStep]) -> tuple[dict[str, Size], 
     boxes = dict.fromkeys(scene.boxes, (0.0, 0.0))
     labels = dict.fromkeys([*scene.arrows, *map(in_group, scene.arrows)], (0.0, 0.0))
     for box in _versions(scene.boxes, [step.boxes for step in steps]):
-        boxes[box.id] = larger(boxes[box.id], _box_size(box, arguments[box.id]))
+        boxes[box.id] = larger(boxes[box.id], _box_size(box, arguments[box.id], density))
     widest: dict[str, float] = {}  # what hangs on one box is equally wide
     hanging = [(chip.id, chip.holder) for chip in scene.boxes.values() if chip.holder is not None]
     for id, holder in hanging:
@@ -318,7 +343,8 @@ def largest(scene: Scene, steps: Sequence[StoryStep]) -> tuple[dict[str, Size], 
         within: dict[str, ArrowSum] = arrow.within or {}
         more = [told[1] for told in within.values()]
         more += [arrow.together[1]] if arrow.together else []
-        whole, brief = _fitted(arrow.label), _fitted(arrow.label if arrow.brief is None else arrow.brief)
+        label, hidden = _labels_of(arrow, density)
+        whole, brief = _fitted(label), _fitted(label if hidden is None else hidden)
         for id, told in ((arrow.id, [whole]), (in_group(arrow.id), [brief, *more])):
             for label in told:
                 labels[id] = larger(labels[id], label_size(label))
@@ -339,10 +365,22 @@ def stands_behind(shown: Mapping[str, Any]) -> int:
 
 def first_row(shown: Mapping[str, Any]) -> tuple[float, bool]:
     """Return the width of a box's first row, and whether the first line is in it, after the title."""
-    title, lines = columns(shown["title"]) * TITLE_CHARACTER, shown["lines"]
+    title, lines = sum(title_parts(shown["title"], "prose" in shown)), shown["lines"]
     if not lines or columns(shown["title"]) + columns(lines[0]) > BEHIND_COLUMNS:
         return title, False
     return title + _BEHIND + columns(lines[0]) * CHARACTER, True
+
+
+def title_parts(title: str, prose: bool, character: float = TITLE_CHARACTER) -> tuple[float, float, float]:
+    """Return the widths of a title's name, of a module's class behind it, and of the count of a loop's iterations."""
+    text, rounds = rounds_apart(title)
+    name, within, kind = text.rpartition(WITHIN) if prose else ("", "", "")
+    widths = (
+        columns(name or text) * character,
+        _APART + columns(kind) * CHARACTER if within else 0.0,
+        _APART + (columns(rounds) - 2) * CHARACTER + CHIP_PAD if rounds else 0.0,
+    )
+    return widths
 
 
 def label_size(label: str) -> Size:
@@ -350,7 +388,7 @@ def label_size(label: str) -> Size:
     if not label:
         return 0.0, 0.0
     lines = label.split("\n")
-    return _even(max(map(columns, lines)) * CHARACTER + 2 * LABEL_PAD), LINE * len(lines) + 4
+    return _even(max(map(columns, lines)) * CHARACTER + 2 * LABEL_PAD), LINE * len(lines)
 
 
 def heading_size(title: str) -> Size:
@@ -373,12 +411,12 @@ def larger(*sizes: Size) -> Size:
     return max(width for width, _ in sizes), max(height for _, height in sizes)
 
 
-def _box_size(box: Box, arguments: int) -> Size:
+def _box_size(box: Box, arguments: int, density: Density) -> Size:
     if box.place is not None:
         return box.place[2:]
     if box.plot is not None:
         return PLOT
-    shown = box_fields(box)
+    shown = box_fields(box, density)
     text = max((columns(line) * CHARACTER for line in shown["lines"]), default=0.0)
     if box.kind == "saved":
         at_once = stands_behind(shown)
@@ -391,9 +429,9 @@ def _box_size(box: Box, arguments: int) -> Size:
     if box.kind == "story":
         most = max(columns(line) for line in (shown["title"], *shown["lines"]))
         return _even(most * TITLE_CHARACTER + 2 * STORY_PAD), STORY_LINE * (1 + len(shown["lines"])) + 16
-    pad = _ROUND_PAD if box.kind in TENSORS else _PAD
+    pad = ROUND_PAD if box.kind in TENSORS else PAD
     first, behind = first_row(shown)
-    first += 2 * _SIGN if box.kind == "group" else 0
+    first += 2 * SIGN if box.kind == "group" else 0
     text = max((columns(line) * CHARACTER for line in shown["lines"][behind:]), default=0.0)
     edge = min(_ARGUMENT * arguments, _MOST_FOR_ARGUMENTS)
     lines = len(shown["lines"]) - behind

@@ -36,6 +36,11 @@ class Layout:
     boxes: dict[str, Rectangle]
     arrows: dict[str, Route]
 
+    @property
+    def size(self) -> tuple[float, float]:
+        """Return the width and the height."""
+        return self.width, self.height
+
 
 def laid_out(scene: Scene, boxes: dict[str, Size], labels: dict[str, Size]) -> Layout:
     """Return the layout of the scene's boxes and arrow labels of these sizes, with values flowing down.

@@ -36,12 +36,15 @@ BoxKind = Literal[
 BoxState = Literal[
     "future", "coming", "idle", "pending", "ready", "running", "done", "freed", "over", "differs", "error"
 ]
+# How much boxes tell: all that they can; one line each; or the same, with the facts of a group below its title.
+Density = Literal["full", "rows", "columns"]
 ArrowKind = Literal["edge", "constant", "cut", "tangent", "beside", "same"]
 ArrowState = Literal["future", "idle", "flowing", "done"]
-ArrowTone = Literal["", "plus", "minus", "mixed", "faint", "bad"]
+ArrowTone = Literal["", "plus", "minus", "mixed", "faint", "odd", "bad"]
 ArrowSum = tuple[int, str, int, ArrowTone, float | None]  # of how many: the label, weight, tone and norm of their sum
 
 AROUND = ("level", "region")  # the kinds of boxes that no arrow leads to
+REMARKABLE = ("odd", "bad")  # the tones of gradients that are zero, tiny or huge, or not finite
 LOOSE = ("beside", "same")  # the kinds of arrows that bring nothing into a box: a dotted line without a head
 # The kinds with a given place: a heat map's cell, a chart's bar and the one it is compared with, a mark on
 # a timeline, text without a frame, bold or in the lines of a program, a frame around others, the name of a row, text in
@@ -99,6 +102,9 @@ class Box:
 
     A box that `refers` to another represents it, small, where it is used; in a chart, activating it opens the other.
     One of the kind "story" is about the box that it refers to, and is next to all others at that box's height.
+
+    Where there is no room for all of its lines, it has only the `brief` ones: the first, its shape or number, is behind
+    its title. A closed group has no more in any picture; its second is what it holds. A title is code, or `prose`.
     """
 
     id: str
@@ -118,6 +124,8 @@ class Box:
     refers: str | None = None
     plot: Plot | None = None
     instead: str | None = None
+    brief: tuple[str, ...] | None = None
+    prose: bool = False
 
 
 @dataclass(slots=True)
@@ -135,7 +143,8 @@ class Arrow:
     The `norm` is that of its gradient, if it is finite. `together` is the label of one arrow for all those from its
     source that brought a gradient in one backward pass; the last of them has it. By group, `within` is the same for
     those that lead into the group: if several have it, the one for the most arrows is right. `brief` is the label if
-    the target is hidden in a closed group and the label differs: it leaves out the hidden formula.
+    the target is hidden in a closed group and the label differs: it leaves out the hidden formula. `short` are the
+    label and this one where boxes have one line.
     """
 
     id: str
@@ -152,6 +161,7 @@ class Arrow:
     together: ArrowSum | None = None
     within: dict[str, ArrowSum] | None = None
     brief: str | None = None
+    short: tuple[str, str | None] | None = None
 
 
 @dataclass(slots=True)

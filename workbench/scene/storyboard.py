@@ -28,10 +28,26 @@ from .labels import (
     native,
 )
 from .layout import Layout, LayoutUnavailable, chart_layout, laid_out
-from .model import AROUND, FOLDING, FORMAT, VERSION, Box, Curves, Detail, Scene, StoryStep, groups_of, with_changes
+from .model import (
+    AROUND,
+    FOLDING,
+    FORMAT,
+    VERSION,
+    Box,
+    Curves,
+    Density,
+    Detail,
+    Scene,
+    StoryStep,
+    groups_of,
+    with_changes,
+)
 from .region_layouts import RegionLayouts
 
 NO_STEP = "There is no step {}; this {} has {}, counted from 0."
+ROOM = (962, 558)  # px that a picture has in a notebook of 1440 × 900, beside the list of files
+LEGIBLE = 10 / 12  # of its own size, at which the smallest text of a picture is 10 px high
+_MANY = 60  # boxes that no window has room for with all that they tell
 _LONGEST_NORM = "norm 1.23e-05"
 _UNSEEN = {"d": "", "lx": 0, "ly": 0, "lw": 0, "lh": 0}  # the way of an arrow that lies in a closed group
 
@@ -99,6 +115,7 @@ class Storyboard:
         self._start, self._still, self.legend = start, still, clean(legend) if scene.boxes else ""
         self._layout: Layout | None = None
         self._whole: Storyboard | None = None
+        self._density: Density | None = None
         self.title = clean(title or scene.title)
         standing = {id for id, box in scene.boxes.items() if box.holder is None and box.kind not in AROUND}
         for box in scene.boxes.values():
@@ -129,15 +146,62 @@ class Storyboard:
 
     @cached_property
     def folding(self) -> Folding:
-        """Return what is visible while the groups of `opened` are open."""
+        """Return what is told while the groups of `opened` are open."""
         return Folding(self.scene, self.opened)
+
+    @cached_property
+    def density(self) -> Density:
+        """Return how much the boxes tell: no more than a notebook's window has room for."""
+        if self._density is None:
+            told = [box for box in self.scene.boxes.values() if box.brief is not None and box.kind != "group"]
+            if not told or (len(told) <= _MANY and self.with_density("full").fits()):
+                self._density = "full"
+            else:
+                rows = self.with_density("rows").layout
+                is_wide = rows.width > ROOM[0] / LEGIBLE and rows.height < ROOM[1] / LEGIBLE
+                self._density = "columns" if is_wide else "rows"
+        return self._density
+
+    @cached_property
+    def drawn_scene(self) -> Scene:
+        """Return `scene` without what is only told: where boxes are brief, what built-in operations saved."""
+        if self.density == "full":
+            return self.scene
+        boxes = self.scene.boxes
+        wrong = {id for step in self.steps for id, change in step.boxes.items() if change.get("state") == "error"}
+        chips = {box.id for box in boxes.values() if box.kind == "saved" and box.holder is not None}
+        chips -= wrong | {id for id in chips if boxes[id].state == "error"}
+        gone = {id for id in chips if boxes[boxes[id].holder or ""].kind != "function"}
+        arrows = {a.id: a for a in self.scene.arrows.values() if gone.isdisjoint((a.source, a.target))}
+        return Scene(self.scene.title, {id: box for id, box in boxes.items() if id not in gone}, arrows)
+
+    @cached_property
+    def drawn_folding(self) -> Folding:
+        """Return what is drawn while the groups of `opened` are open."""
+        return Folding(self.drawn_scene, self.opened) if self.density != "full" else self.folding
+
+    def fits(self) -> bool:
+        """Return True if all of the picture can be read in a notebook's window."""
+        return all(own <= room / LEGIBLE for own, room in zip(self.layout.size, ROOM, strict=True))
 
     def with_open(self, opened: Collection[str]) -> Storyboard:
         """Return the same picture with these groups open at first."""
-        self.sizes  # noqa: B018  (found once for all of them)
+        if self._density is not None:
+            self.sizes  # noqa: B018  (found once for all of them)
+        return self._copy_without("folding", "drawn_folding", opened=frozenset(opened))
+
+    def with_density(self, density: Density) -> Storyboard:
+        """Return the same picture with boxes that tell so much."""
+        found = ("density", "drawn_scene", "drawn_folding", "sizes", "layouts")
+        return self._copy_without(*found, _density=density)
+
+    def _copy_without(self, *found: str, **fields: Any) -> Storyboard:
+        """Return a copy with other values of some fields, that finds these properties anew."""
         other = copy(self)
-        other.opened, other._layout = frozenset(opened), None
-        other.__dict__.pop("folding", None)
+        other._layout = None
+        for name in found:
+            other.__dict__.pop(name, None)
+        other.__dict__.update(fields)
         return other
 
     def with_order(self, order: Sequence[Collection[str]]) -> Storyboard:
@@ -179,7 +243,7 @@ class Storyboard:
         """Return all places, with room for the largest text of every step."""
         if self._layout is None:
             boxes, labels = self.sizes
-            seen = self.folding.seen(self.scene)
+            seen = self.drawn_folding.seen(self.drawn_scene)
             if self.has_rows:
                 self._layout = chart_layout(closed_up(self.scene, seen))
                 return self._layout
@@ -210,12 +274,12 @@ class Storyboard:
     @cached_property
     def sizes(self) -> tuple[dict[str, Size], dict[str, Size]]:
         """Return the size of every closed box, and of every arrow label, that holds its largest text."""
-        return largest(self.scene, self.steps)
+        return largest(self.scene, self.steps, self.density)
 
     @cached_property
     def layouts(self) -> RegionLayouts:
         """Return each group, and the whole, laid out on its own with all groups in it closed."""
-        return RegionLayouts(self.scene, *self.sizes, self._whole.layouts if self._whole is not None else None)
+        return RegionLayouts(self.drawn_scene, *self.sizes, self._whole.layouts if self._whole is not None else None)
 
     @property
     def stops(self) -> list[tuple[int, int, str]]:
@@ -228,26 +292,32 @@ class Storyboard:
 
     def stand_as_in(self, whole: Storyboard, labels: Mapping[str, Size] | None = None) -> None:
         """Have everything stand where it does in one of which this is a part; `labels` have another size here."""
+        self.density = self._density = whole.density
         self.layout, self.sizes, self._whole = (
             whole.layout,
             (whole.sizes[0], {**whole.sizes[1], **(labels or {})}),
             whole,
         )
 
-    def at(self, k: int | None = None) -> Scene:
-        """Return the visible scene after steps 0 to k; -1 is before all steps, None is what a still picture shows."""
+    def at(self, k: int | None = None, drawn: bool = False) -> Scene:
+        """Return the visible scene after steps 0 to k; -1 is before all steps, None is what a still picture shows.
+
+        That is what is told, or only what is `drawn` of it.
+        """
         board, k = self.shown(k)
         if board is not self:
-            return board.at(k)
+            return board.at(k, drawn)
         if not -1 <= k < len(self.steps):
             raise IndexError(NO_STEP.format(k, "storyboard", len(self.steps)))
-        scene = self._copy()
+        scene = self._copy(drawn)
         for step in self.steps[: k + 1]:
             _apply(scene, step)
-        return self.folding.seen(scene)  # where rows are closed, the layout knows where the others stand
+        # Where rows are closed, the layout knows where the others stand.
+        return (self.drawn_folding if drawn else self.folding).seen(scene)
 
-    def _copy(self) -> Scene:
-        return Scene(self.title, dict(self.scene.boxes), dict(self.scene.arrows))
+    def _copy(self, drawn: bool) -> Scene:
+        scene = self.drawn_scene if drawn else self.scene
+        return Scene(self.title, dict(scene.boxes), dict(scene.arrows))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the storyboard as JSON-native values, laid out and with its texts fitted, as the player gets it."""
@@ -277,16 +347,52 @@ class Storyboard:
 
     def flat_dict(self) -> dict[str, Any]:
         """Return `to_dict` without the inside of groups."""
-        # A page closes the rows of a chart itself, so it gets their places when all are open.
-        layout = chart_layout(self.scene) if self.has_rows else self.layout
-        scene, details = self._copy(), _Details()
-        boxes = {id: box_fields(box) | {"details": details.numbers(box)} for id, box in scene.boxes.items()}
-        arrows = {id: arrow_fields(arrow, scene) for id, arrow in scene.arrows.items()}
+        details = _Details()
         story: dict[str, Any] = {
             "format": FORMAT,
             "version": VERSION,
             "title": self.title,
             "words": {"kinds": dict(KIND_WORDS), "states": STATE_WORDS | {"stale": STALE}},
+        }
+        story |= self._drawing(details)
+        for told, step in zip(story["steps"], self.steps, strict=True):
+            told |= {
+                "caption": clean(step.caption),
+                "phase": step.phase,
+                "cursor": native(step.cursor),
+                "focus": step.focus,
+            }
+            told |= {"when": step.when} if step.when else {}
+            told |= {"chapter": clean(step.chapter)} if step.chapter else {}
+            told |= {"stands": step.stands} if step.stands > 1 else {}
+            told |= {"place": step.place} if step.place is not None and self.folding.groups else {}
+        if self.density != "columns" and any(box.brief is not None for box in self.scene.boxes.values()):
+            small = self.with_density("columns")  # for a smaller window, and for a lecture hall
+            story["brief"] = small._drawing(details)
+            story["brief"] |= {"levels": small.layouts_dict()} if self.folding.groups else {}
+        story["details"] = details.texts
+        story |= {} if self._start is None else {"start": self._start}
+        story |= {"legend": self.legend} if self.legend else {}
+        story |= {"curves": _curves(self.curves, self.steps)} if self.curves is not None else {}
+        if self.has_rows:
+            story |= {"rows": True, "opened": [id for id in self.scene.boxes if id in self.opened]}
+        elif self.folding.groups:
+            opened = [id for id in self.scene.boxes if id in self.opened]
+            story |= {"levels": {}, "opened": opened, "runs": self.runs}
+            order = [[id for id in opened if id in part] for part in self.order]
+            story |= {"order": order} if order else {}
+        return story
+
+    def _drawing(self, details: _Details) -> dict[str, Any]:
+        """Return the places and the looks of all that is drawn, and how they change with each step."""
+        # A page closes the rows of a chart itself, so it gets their places when all are open.
+        layout = chart_layout(self.scene) if self.has_rows else self.layout
+        scene = self._copy(drawn=True)
+        boxes = {
+            id: box_fields(box, self.density) | {"details": details.numbers(box)} for id, box in scene.boxes.items()
+        }
+        arrows = {id: arrow_fields(arrow, scene, self.density) for id, arrow in scene.arrows.items()}
+        drawing: dict[str, Any] = {
             "width": layout.width,
             "height": layout.height,
             "boxes": [
@@ -308,42 +414,20 @@ class Storyboard:
         for arrow in scene.arrows.values():
             for end in (arrow.source, arrow.target):
                 touching.setdefault(end, []).append(arrow.id)
-        steps: list[dict[str, Any]] = []
+        drawing["steps"] = steps = []
         for step in self.steps:
             _apply(scene, step)
             renamed = [id for id, change in step.boxes.items() if "title" in change]
             concerned = dict.fromkeys([*step.arrows, *(arrow for id in renamed for arrow in touching.get(id, ()))])
             now = {
-                id: box_fields(scene.boxes[id])
+                id: box_fields(scene.boxes[id], self.density)
                 | {"details": details.numbers(scene.boxes[id]) if "details" in change else boxes[id]["details"]}
                 for id, change in step.boxes.items()
+                if id in boxes
             }
-            steps.append(
-                {
-                    "caption": clean(step.caption),
-                    "phase": step.phase,
-                    "cursor": native(step.cursor),
-                    "focus": step.focus,
-                    "boxes": _changes(boxes, now),
-                    "arrows": _changes(arrows, {id: arrow_fields(scene.arrows[id], scene) for id in concerned}),
-                }
-                | ({"when": step.when} if step.when else {})
-                | ({"chapter": clean(step.chapter)} if step.chapter else {})
-                | ({"stands": step.stands} if step.stands > 1 else {})
-                | ({"place": step.place} if step.place is not None and self.folding.groups else {})
-            )
-        story |= {"steps": steps, "details": details.texts}
-        story |= {} if self._start is None else {"start": self._start}
-        story |= {"legend": self.legend} if self.legend else {}
-        story |= {"curves": _curves(self.curves, self.steps)} if self.curves is not None else {}
-        if self.has_rows:
-            story |= {"rows": True, "opened": [id for id in self.scene.boxes if id in self.opened]}
-        elif self.folding.groups:
-            opened = [id for id in self.scene.boxes if id in self.opened]
-            story |= {"levels": {}, "opened": opened, "runs": self.runs}
-            order = [[id for id in opened if id in part] for part in self.order]
-            story |= {"order": order} if order else {}
-        return story
+            then = {id: arrow_fields(scene.arrows[id], scene, self.density) for id in concerned if id in arrows}
+            steps.append({"boxes": _changes(boxes, now), "arrows": _changes(arrows, then)})
+        return drawing
 
     def _place(self, layout: Layout, id: str) -> dict[str, float]:
         """Return the initial place of a box; if it is hidden then, its size."""
@@ -414,10 +498,13 @@ class _Details:
 
 
 def _apply(scene: Scene, step: StoryStep) -> None:
+    """Apply the changes of a step, as far as they are about what is in the scene."""
     for id, change in step.boxes.items():
-        scene.boxes[id] = with_changes(scene.boxes[id], change)
+        if id in scene.boxes:
+            scene.boxes[id] = with_changes(scene.boxes[id], change)
     for id, change in step.arrows.items():
-        scene.arrows[id] = with_changes(scene.arrows[id], change)
+        if id in scene.arrows:
+            scene.arrows[id] = with_changes(scene.arrows[id], change)
 
 
 def _changes(shown: dict[str, dict[str, Any]], now: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -66,6 +66,7 @@ _LIGHT = {
     "edge-stroke": "#8a95a3",
     "edge-ink": "#3d4856",
     "gradient": "#d55e00",
+    "gradient-past": "#dd9560",
     "gradient-ink": "#a84700",
     "gradient-fill": "#b84e00",
     "gradient-on": "#ffffff",
@@ -134,6 +135,7 @@ _DARK = {
     "edge-stroke": "#76839a",
     "edge-ink": "#c3ccd8",
     "gradient": "#ff8a33",
+    "gradient-past": "#a8652f",
     "gradient-ink": "#ffa766",
     "gradient-fill": "#ff8a33",
     "gradient-on": "#1d0f00",
@@ -202,6 +204,7 @@ _PROJECTOR = {
     "edge-stroke": "#4a5563",
     "edge-ink": "#1f2833",
     "gradient": "#b34700",
+    "gradient-past": "#b9723f",
     "gradient-ink": "#7d3200",
     "gradient-fill": "#8f3a00",
     "gradient-on": "#ffffff",
@@ -270,6 +273,7 @@ _PRINT = {
     "edge-stroke": "#737373",
     "edge-ink": "#404040",
     "gradient": "#000000",
+    "gradient-past": "#8c8c8c",
     "gradient-ink": "#000000",
     "gradient-fill": "#ffffff",
     "gradient-on": "#000000",
@@ -285,6 +289,8 @@ _PRINT = {
 }
 
 
+# The face of words and numbers: a column of the metric in labels.py has room for its widest common form, DejaVu Sans.
+WORDS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif"
 # Three fonts that every platform has one of, all 0.60 em wide: the metric in labels.py relies on that width.
 FONT = "ui-monospace, SFMono-Regular, Menlo, 'DejaVu Sans Mono', 'Liberation Mono', 'Courier New', monospace"
 
@@ -307,7 +313,14 @@ class Theme:
     @property
     def values(self) -> dict[str, str]:
         """Return all values that the stylesheets need, by name."""
-        return {"font": FONT, "scale": f"{self.scale:g}", "minus": self.minus, "scheme": self.scheme, **self.colors}
+        return {
+            "font": FONT,
+            "words": WORDS,
+            "scale": f"{self.scale:g}",
+            "minus": self.minus,
+            "scheme": self.scheme,
+            **self.colors,
+        }
 
 
 LIGHT = Theme("light", MappingProxyType(_LIGHT))

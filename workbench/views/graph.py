@@ -30,6 +30,7 @@ from .gray_inputs import is_gray, left_out_inputs, masked
 from .hooks_told import badges
 from .lanes import Lanes
 from .node_boxes import (
+    brief_lines,
     chip,
     cut_label,
     cut_said,
@@ -45,18 +46,21 @@ from .node_status import NodeStatus
 from .player_steps import last_backward
 from .program_tree import program_tree
 from .shared_memory import SharedMemoryArrows
-from .slopes import Slopes
+from .slopes import Slope, Slopes
 from .value_display import (
     FormatCache,
     fact,
     label_of,
     left_out,
+    short_label_of,
     size_of,
     with_more,
 )
 
 LEGEND = "Boxes are operations, with their saved tensors beside them; values flow down, gradients flow back up."
 _CUTS = " A double bar marks where the gradient path is cut."
+
+_TINY, _HUGE = 1e-7, 1e5  # the norm of a gradient beyond which it is remarkable
 
 Drawing = tuple[list[Box], list[Arrow]]
 
@@ -241,7 +245,9 @@ class Graph:
         details = (*own, *gone, *self.lanes.level_details(frame, output))
         title = self.program.titles.get(id, node.made.name)
         name = self.program.node_names.get(id, node.made.name)
-        lines = (*node_lines(self._say, frame, node, title, name, id in self._masked), *badges(frame, id))
+        masked = id in self._masked
+        lines = (*node_lines(self._say, frame, node, title, name, masked), *badges(frame, id))
+        brief = (*brief_lines(self._say, frame, node, masked), *badges(frame, id))
         if node.tangent_of is not None:
             lines = (f"the tangent of {frame.called(node.tangent_of)}", *lines)
         kind = "function" if node.made.custom else "op"
@@ -249,6 +255,7 @@ class Graph:
         inside, state, why = region.id if region else None, *self._status.state(node)
         unsaid = left_out(*[result_of(frame, node, nr)[1] for nr in sorted(node.outputs)])
         box = Box(id, kind, title, (*lines, *why), state, region=inside, details=details, unsaid=unsaid)
+        box.brief = (*brief, *why)
         return [region, box] if region else [box]
 
     def _sent(self, frame: Frame, key: str) -> Detail | None:
@@ -268,7 +275,7 @@ class Graph:
         return self._arrow(frame, key, id, output_id(id, nr), frame.edges.get(key) or EdgeState(id, None, nr, "seed"))
 
     def _arrow(self, frame: Frame, id: str, source: str, target: str, edge: EdgeState) -> Arrow:
-        label, note, brief = self.which(edge), [], None
+        label, note, brief, short = self.which(edge), [], None, None
         if label:
             maker = frame.called(edge.source)
             note = [f"output_nr {edge.output_nr} of {maker}"]
@@ -276,22 +283,23 @@ class Graph:
         if (edge.source, target) in self._twice and edge.differentiable:
             note.append(f"next_functions[{id.rpartition('.')[2]}] of {frame.called(target)}")
         if edge.state != "idle":
-            grad = self._say(self.label, edge.grad)
             found = self.slopes(frame, id) if edge.state == "flowing" else None
             which = f"\nfor {label}" if label else ""
-            brief = None if found is None else grad + which
-            grad = grad if found is None else found.label if found.product else with_more(grad, found.label)
-            label = grad + which
+            label, brief = _with_slope(self._say(self.label, edge.grad), found, which)
+            if edge.grad is not None and edge.grad.shape and not self.shows_gradients:
+                short = self._say(short_label_of, edge.grad) + which, None
         kind = "edge" if edge.differentiable else "constant"
         if edge.kind == "cut" and is_gray(frame.tensors[target]):
-            label = ""
+            label, short = "", None
         elif (cut := self._cut(frame, edge)) is not None:
-            kind, label, brief = "cut", cut_label(cut), None
+            kind, label, brief, short = "cut", cut_label(cut), None, None
             note = [cut_said(cut)]
         together = self.together(frame, id, edge) if edge.differentiable else None
         arrow = Arrow(id, source, target, kind, label, edge.state, note=", ".join(note), together=together, brief=brief)
+        arrow.short = short
         if edge.state != "idle":
             arrow.norm = fact(edge.grad.norm) if edge.grad is not None else 0.0
+            arrow.tone = remark_on(edge.grad)
         return arrow
 
     def together(self, frame: Frame, key: str, edge: EdgeState) -> ArrowSum | None:
@@ -312,6 +320,22 @@ class Graph:
     def which(self, edge: EdgeState) -> str:
         """Return which output of a node an edge comes from, if it has more than one."""
         return f"output {edge.output_nr}" if edge.source in self._several else ""
+
+
+def _with_slope(grad: str, found: Slope | None, which: str) -> tuple[str, str | None]:
+    """Return a gradient with how it came about, and without that, if it is known."""
+    if found is None:
+        return grad + which, None
+    return (found.label if found.product else with_more(grad, found.label)) + which, grad + which
+
+
+def remark_on(grad: Value | None) -> ArrowTone:
+    """Return the tone of a gradient that is remarkable: not finite, zero, tiny or huge."""
+    if grad is None or not grad.is_known:
+        return ""
+    if grad.nonfinite:
+        return "bad"
+    return "" if _TINY <= grad.norm <= _HUGE else "odd"
 
 
 def arrived(frame: Frame, id: str) -> Value | None:

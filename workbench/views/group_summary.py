@@ -141,6 +141,18 @@ class GroupSummary:
             count += " with a skip" if self.skips == 1 else f" with {self.skips} skips"
         return [count + (COMPILED if 0 < self.compiled == self.held else "")]
 
+    def facts(self, frame: Frame) -> list[str]:
+        """`7 operations`, `1,184 parameters`."""
+        return [*self.counts_of_operations(), *self.holds(frame)]
+
+    def gives(self, frame: Frame) -> str:
+        """Return the shape that goes out of it, or the number; empty if neither is known yet."""
+        last = frame.nodes.get(self.last) if self.held == self.count else None
+        value = last.outputs[0][1] if last is not None and 0 in last.outputs else None
+        if value is not None and not value.shape:
+            return value.brief(_NUMBER)
+        return _shapes([shape for shape in self.leaving or ([value.shape] if value is not None else ()) if shape])
+
     def holds(self, frame: Frame) -> list[str]:
         """`1,234 parameters`, `2 leaves`, `3 tangents`."""
         elsewhere = [id for id, name in self.referred.items() if "." in name and id not in self.leaves]
@@ -218,7 +230,7 @@ def closed_box(frame: Frame, summary: GroupSummary, came: EdgeBundle, went: Edge
         lines = [", ".join([*summary.holds(frame), *told[:1]]), *told[1:], gone]
     else:
         used = [name for id, name in summary.referred.items() if id not in summary.given and "." not in name]
-        held = [*summary.counts_of_operations(), *summary.holds(frame)]
+        held = summary.facts(frame)
         longest = [f"{each.removesuffix(FREED)}{FREED}" for each in saves]
         if not _fit([*held, *longest]):
             saves, longest = [], []
@@ -236,9 +248,23 @@ def closed_box(frame: Frame, summary: GroupSummary, came: EdgeBundle, went: Edge
         lines.append(f"gradient NOT FINITE {', '.join(gradients)}")
     details = [Detail("Error", "text", summary.error)] if summary.error else []
     details += summary.inside(frame)
+    details += [Detail("Shapes", "text", shapes)] if (shapes := summary.shapes(frame)) else []
+    details += [Detail("Parameters", "text", row) for row in rows_of(frame, summary.parameters[:_ROWS])]
     details += [Detail("Gradient", "text", ", ".join(gradients))] if gradients else []
     details += [Detail("Saved for backward", "text", line) for line in summary.saves(several=True)]
-    return Box(group.id, "group", group.title, tuple(filter(None, lines)), summary.state, details=tuple(details))
+    facts = [] if group.single else [", ".join(summary.facts(frame))]
+    brief = [summary.gives(frame), *facts, *told[1:]]
+    brief += [line for line in lines if line.startswith("gradient NOT FINITE")]
+    return Box(
+        group.id,
+        "group",
+        group.title,
+        tuple(filter(None, lines)),
+        summary.state,
+        details=tuple(details),
+        brief=None if view.shows_gradients else tuple(brief),
+        prose=group.kind == "scope",
+    )
 
 
 def _fit(parts: Iterable[str]) -> bool:
@@ -248,7 +274,7 @@ def _fit(parts: Iterable[str]) -> bool:
 
 def _shapes(shapes: Iterable[tuple[int, ...]]) -> str:
     """`(3, 4), (3,)`, as far as half a line has room."""
-    first, *others = map(str, shapes)
+    first, *others = map(str, shapes or [""])
     if others and columns(", ".join([first, *others])) > TEXT_COLUMNS // 2 - 2:
         return f"{first}, …"
     return ", ".join([first, *others])

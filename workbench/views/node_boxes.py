@@ -16,6 +16,7 @@ from .shared_memory import memory_details, shared_line, view_line, whose
 from .value_display import (
     BOX_COLUMNS,
     FormatCache,
+    aside_of,
     behind_head,
     brief_of,
     head_of,
@@ -66,6 +67,13 @@ def node_lines(
         start = f"{name} {value.shape}  " if value.shape else f"{name}  "
         lines.append(start + say(brief_of, value, TEXT_COLUMNS - len(start)))
     return (*lines, *view_line(frame, node))
+
+
+def brief_lines(say: FormatCache, frame: Frame, node: NodeState, masks: bool = False) -> tuple[str, ...]:
+    """Return the shape or number of what a node gives, and what is wrong with it, as `node_lines` says."""
+    results = [result_of(frame, node, nr)[1] for nr in sorted(node.outputs)]
+    trouble = {} if masks else dict.fromkeys([value.trouble for value in results if value.trouble])
+    return (", ".join([say(aside_of, value) for value in results]), *trouble)
 
 
 def _below(value: Value, name: str) -> list[str]:
@@ -151,8 +159,12 @@ def tensor_box(say: FormatCache, frame: Frame, id: str) -> Box:
     elif not leaf:
         others.append(needless)
     lines = [first, *others, *shared_line(frame, id)]
+    brief, remarks = [say(aside_of, tensor.value)], badges(frame, id)
     if leaf and tensor.grad is not None:
         lines += [f"grad {say(brief_of, tensor.grad, BOX_COLUMNS - 5)}", *trouble_of(tensor.grad)]
+        remarks = [*trouble_of(tensor.grad), *remarks]
+        if not tensor.grad.shape:
+            brief = [f"{brief[0]}, grad {say(aside_of, tensor.grad)}"]
     lines += badges(frame, id)
     return Box(
         id,
@@ -162,6 +174,7 @@ def tensor_box(say: FormatCache, frame: Frame, id: str) -> Box:
         tensor.state,
         details=(*_tensor_details(say, tensor, leaf), *memory_details(frame, id)),
         unsaid=left_out(tensor.value),
+        brief=(*brief, *(trouble_of(tensor.value) if leaf else ()), *remarks),
     )
 
 
@@ -197,7 +210,7 @@ def output_box(say: FormatCache, frame: Frame, id: str, nr: int) -> Box:
         lines = ("no seed" if seed.grad is None else f"seed {say(brief_of, seed.grad, BOX_COLUMNS - 5)}",)
     title = (frame.variable(node.outputs[nr][0]) if known else None) or "output"
     state = "done" if seed is not None else "idle"
-    return Box(output_id(id, nr), "output", title, lines, state, details=tuple(details))
+    return Box(output_id(id, nr), "output", title, lines, state, details=tuple(details), brief=())
 
 
 def rows_of(frame: Frame, parameters: Collection[str]) -> list[str]:

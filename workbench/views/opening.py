@@ -8,13 +8,10 @@ from dataclasses import dataclass
 
 from ..scene.dot import ASIDE
 from ..scene.model import LOOSE, paths
-from ..scene.storyboard import Storyboard
+from ..scene.storyboard import LEGIBLE, ROOM, Storyboard
 from .crowded_rows import is_around_module
 from .groups import Group
 
-ROOM = (962, 558)  # px that a picture has in a notebook of 1440 × 900, beside the list of files
-_EASY = 0.75  # of its own size, at which the lines of a picture are 9 px high
-_READABLE = 0.6  # at which they can still be read: a picture of too few boxes opens so far
 _MODEL = 0.3  # of all nodes, in a group that is part of what a program does
 _NEARLY = 0.8  # of all nodes, in a group that is never closed
 _MOST = 60  # boxes: more of them have no room in any window
@@ -116,7 +113,20 @@ def _shape(group: Group) -> Iterator[str]:
 
 
 def fitted(board: Storyboard, parts: Sequence[GroupSet]) -> Storyboard:
-    """Return the picture with as many parts open, one after the other, as remain readable as a whole."""
+    """Return the picture with as many parts open, one after the other, as remain readable as a whole.
+
+    Its boxes tell all that they can only where this closes nothing; in a wide picture they are narrow.
+    """
+    found = _fitted(board.with_density("rows"), parts)
+    if found.layout.width > ROOM[0] / LEGIBLE:
+        narrow = _fitted(board.with_density("columns"), parts)
+        found = narrow if narrow.fits() or not found.fits() else found
+    whole = found.with_density("full")
+    return whole if whole.fits() else found
+
+
+def _fitted(board: Storyboard, parts: Sequence[GroupSet]) -> Storyboard:
+    """Return the picture with as many parts open as remain readable, with boxes that tell as much as they do."""
     boards: dict[frozenset[str], Storyboard] = {}  # each is laid out once
 
     def opened_as(opened: Collection[str]) -> Storyboard:
@@ -130,9 +140,8 @@ def fitted(board: Storyboard, parts: Sequence[GroupSet]) -> Storyboard:
     for part in parts:
         if part.modules is not None and part.modules < closed:
             continue
-        scale = _READABLE if part.first else _EASY
-        wide, high = max(ROOM[0] / scale, fitting.layout.width), max(ROOM[1] / scale, fitting.layout.height)
-        if fitting.layout.height >= ROOM[1] / scale:  # whatever opens makes it higher
+        wide, high = (max(room / LEGIBLE, own) for room, own in zip(ROOM, fitting.layout.size, strict=True))
+        if fitting.layout.height >= ROOM[1] / LEGIBLE:  # whatever opens makes it higher
             continue
         one = frozenset([min(part.groups, key=lambda id: int(id[1:]))])  # of what repeats the first, at least
         for groups in dict.fromkeys([part.groups] if part.around else [part.groups, one]):
@@ -153,7 +162,7 @@ def fitted(board: Storyboard, parts: Sequence[GroupSet]) -> Storyboard:
 
 def _least_width(board: Storyboard) -> float:
     """Return a width below which the picture can't be laid out: the leaves of one operation are side by side."""
-    seen, widths = board.folding.seen(board.scene), board.sizes[0]
+    seen, widths = board.drawn_folding.seen(board.drawn_scene), board.sizes[0]
     flowing = [arrow for arrow in seen.arrows.values() if arrow.kind not in LOOSE]
     targets: dict[str, set[str]] = defaultdict(set)
     for arrow in flowing:

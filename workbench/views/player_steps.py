@@ -162,10 +162,12 @@ def last_backward(trace: Timeline) -> int | None:
     made = [seen for event in trace.events if type(event) is NodeCreated for seen in event.tensors if seen.node]
     outside = any(seen.level is None for seen in made)
     for stop, end in enumerate(trace.steps):
-        kinds = [type(event) for event in trace.events[begin:end]]
+        part = trace.events[begin:end]
+        kinds = {*map(type, part)}
         if Failed in kinds or (not (levels and outside) and not _OVER.isdisjoint(kinds)):
             last = stop
-        levels += kinds.count(LevelEntered) - kinds.count(LevelLeft)
+        if not kinds.isdisjoint((LevelEntered, LevelLeft)):
+            levels += sum(isinstance(event, LevelEntered) - isinstance(event, LevelLeft) for event in part)
         begin = end
     return last
 

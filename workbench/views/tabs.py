@@ -23,11 +23,13 @@ def _saves(events: _Events) -> bool:
 
 
 def _writes(events: _Events) -> bool:
-    return any(isinstance(event, TensorWritten) and event.optimizer is None for event in events)
+    return _has(TensorWritten, events) and any(
+        isinstance(event, TensorWritten) and event.optimizer is None for event in events
+    )
 
 
 def _has(kind: type[Record], events: _Events) -> bool:
-    return any(isinstance(event, kind) for event in events)
+    return kind in set(map(type, events))
 
 
 # In the order in which they are offered, with what has to be recorded for it.

@@ -137,4 +137,9 @@ def words_of(item: Item, title: str, places: Sequence[str]) -> list[str]:
 def names_of(words: Mapping[_Key, Sequence[str]]) -> dict[_Key, str]:
     """Return for each thing the first of its words that nothing else has, or the last."""
     count = Counter([each for several in words.values() for each in several])
-    return {key: next((each for each in own if count[each] == 1), own[-1]) for key, own in words.items()}
+    found: dict[_Key, str] = {}
+    for key, own in words.items():  # a loop, as this is asked for each node of a large graph
+        for found[key] in own:
+            if count[found[key]] == 1:
+                break
+    return found

@@ -83,6 +83,11 @@ def label_of(grad: Value | None) -> str:
     return "\n".join([text, *trouble_of(grad)])
 
 
+def short_label_of(grad: Value) -> str:
+    """Return an array's norm for an arrow, and what is wrong with it."""
+    return "\n".join([size_of(grad) if grad.is_known else grad.text(line=LABEL_COLUMNS), *trouble_of(grad)])
+
+
 def line_of(grad: Value | None) -> str:
     """Return the same as `label_of`, but on one line: fewer values if the norm needs the room."""
     if grad is None or not grad.shape or not grad.is_known:
@@ -114,6 +119,11 @@ def head_of(value: Value, name: str = "") -> str:
     if value.batch:
         return f"{name}  {value.kind}".lstrip()
     return " ".join(filter(None, (name, str(value.shape or ""), "" if value.dtype == _USUAL else value.dtype)))
+
+
+def aside_of(value: Value) -> str:
+    """Return a value's shape, or a single number, for the end of its title's line."""
+    return head_of(value) if value.shape or value.batch else value.brief(BOX_COLUMNS)
 
 
 def lines_of(value: Value, name: str = "", room: int = BOX_COLUMNS) -> list[str]:

@@ -16,13 +16,16 @@
 
 const TRAVEL_MS = 450;
 export const CHARACTER = 7.25; // px: the layout's own width of a column of text, whatever the font
+const WITHIN = " › "; // between a module's name and its class
+const TITLE = (CHARACTER * 14) / 12; // px: and of a title
+const TENSORS = ["leaf", "constant", "input", "output"]; // whose boxes are rounder
 const RIGHTWARD = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+/g, MARK = /[\u2068\u2069]/;
 const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60\u{1f300}-\u{1faff}]/u;
 
 /** The sign of a state, around the middle of its disc. */
 const SIGNS = {
   pending: "M0-5a5 5 0 0 0 0 10z", ready: "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z", running: "M-3-5 5.5 0-3 5z",
-  done: "M-4 .5-1 3.5 4-3", differs: "M-4.5-2h9M-4.5 2h9M-2.5 5.5 2.5-5.5", error: "M-3.5-3.5 3.5 3.5M-3.5 3.5 3.5-3.5",
+  differs: "M-4.5-2h9M-4.5 2h9M-2.5 5.5 2.5-5.5", error: "M-3.5-3.5 3.5 3.5M-3.5 3.5 3.5-3.5",
 };
 /** How round the corners of a box are that is no tensor. */
 const ROUND = { function: 9, op: 9, plain: 9, saved: 4, tangent: 0, region: 6, level: 4, group: 9, plot: 6 };
@@ -33,6 +36,7 @@ export const CHART = {
 };
 /** The kinds of arrows that bring nothing into a box. */
 export const LOOSE = ["beside", "same"];
+const REMARKABLE = ["odd", "bad"]; // the tones of gradients that are zero, tiny or huge, or not finite
 const LARGE = 2000; // px around a corner: the dots of the outline of a region so large would take the time of a step to paint
 const HEADS = [[8, 5.5], [6, 4.5], [8, 5.5], [10, 8.5], [12, 11.5]]; // an arrow's head by its weight
 
@@ -137,20 +141,30 @@ function arrowParts(arrow) {
   return parts;
 }
 
-/** A title, which is code, with the count of a loop's rounds set apart from it. */
-function titled(title) {
-  const [, text, rounds] = /^(.*?)(: [\d,]+ iterations)?$/.exec(words(title));
-  return rounds ? [text, svg("tspan.wb-rounds", {}, rounds)] : [text];
+/** A title that begins at a place; the class of a module, and the count of a loop's rounds, stand apart. */
+function titled({ title, prose }, x, y, character) {
+  const [, text, rounds = ""] = /^(.*?)(?:: ([\d,]+ iterations))?$/.exec(words(title)), at = prose ? text.lastIndexOf(WITHIN) : -1;
+  const name = at < 0 ? text : text.slice(0, at), kind = at < 0 ? "" : text.slice(at + WITHIN.length), start = { y, "text-anchor": "start" };
+  const parts = [svg("text.wb-title", { ...start, x }, name)];
+  let from = x + columns(name) * character + 8;
+  if (kind) {
+    parts.push(svg("text.wb-class", { ...start, x: from }, kind));
+    from += columns(kind) * CHARACTER + 8;
+  }
+  if (!rounds) return parts;
+  const width = columns(rounds) * CHARACTER + 8;
+  return [...parts, svg("rect.wb-chip", { x: from, y: y - 12, width, height: 16, rx: 8 }),
+    svg("text.wb-rounds", { x: from + width / 2, y: y - 0.5, "text-anchor": "middle" }, rounds)];
 }
 /** How wide a box's title is with its first line behind it; 0 where that stands below. */
-export function rowWidth(title, line = "") {
+function rowWidth(title, line = "") {
   const behind = columns(line), whole = columns(title) + behind;
-  return behind && whole <= 36 ? 12 + CHARACTER * (whole + columns(title) / 6) : 0;
+  return behind && whole <= 80 ? 12 + CHARACTER * (whole + columns(title) / 6) : 0;
 }
 /** The parts of a box, as picture.css names them. @param {Box} box @param {Box|undefined} holder */
 function boxParts(box, holder) {
-  const { x, y, w, h, kind, state } = box, saved = kind === "saved", told = list(box.brief?.(box) ?? box.lines).map(words), name = words(box.title);
-  const row = saved || kind in CHART || box.plot ? 0 : rowWidth(name, told[0]), first = row > w ? 0 : row;
+  const { x, y, w, h, kind, state } = box, saved = kind === "saved", told = list(box.lines).map(words), name = words(box.title);
+  const first = saved || kind in CHART || box.plot ? 0 : rowWidth(name, told[0]);
   const behind = first || (saved && told.length === 1 && columns(name) + columns(told[0]) <= 28);
   const lines = behind ? told.slice(1) : told;
   const round = kind in CHART ? CHART[kind][0] : ROUND[kind] ?? min(h / 2, 24);
@@ -167,7 +181,6 @@ function boxParts(box, holder) {
   if (kind !== "line" && ["running", "differs", "error"].includes(state)) parts.push(frame("wb-glow", 5));
   if (kind === "group") parts.push(svg("rect.wb-back", { x: x + 5, y: y + 5, width: w, height: h, rx: round }));
   parts.push(frame("wb-frame", 0));
-  if (kind === "output") parts.push(frame("wb-inner", -4));
   if (box.fold) {
     const [across, down] = kind === "name" ? [3, 11] : [w - 16, 12];
     parts.push(svg("path.wb-fold", { d: `M${x + across} ${y + down}h8${box.fold === "open" ? "m-4 -4v8" : ""}` }));
@@ -192,18 +205,24 @@ function boxParts(box, holder) {
     lines.forEach((line, i) => text("wb-text", w / 2, 40 + 16 * i, line, "middle"));
     return parts;
   }
-  if (kind === "region" || kind === "level")
-    return [...parts, svg("text.wb-title", { x: x + 12, y: y + 16, "text-anchor": "start" }, ...titled(box.title))];
+  if (kind === "region" || kind === "level") {
+    return [...parts, ...titled(box, x + 12, y + 16, CHARACTER)];
+  }
   const high = saved ? 16 : 18, top = y + (h - high - 16 * lines.length) / 2; // high: the room of the title
-  const place = saved ? { x: x + 8, "text-anchor": "start" } : { x: x + w / 2, "text-anchor": "middle" };
-  const base = top + (saved ? 12 : 13.5), from = { ...place, y: base, ...(first && { x: x + (w - first) / 2, "text-anchor": "start" }) };
-  parts.push(svg("text.wb-title", from, ...titled(box.title)));
-  if (behind && state !== "freed")
-    parts.push(svg("text.wb-text", first ? { x: x + (w + first) / 2, y: base, "text-anchor": "end" }
-      : { ...from, x: from.x + (columns(name) + 2) * CHARACTER }, told[0]));
-  lines.forEach((line, i) =>
-    parts.push(svg("text.wb-text", { ...place, y: top + high + 12 + 16 * i }, line)));
-  if (state === "freed") parts.push(svg("text.wb-word", { x: x + w - 8, y: base, "text-anchor": "end" }, "freed"));
+  if (saved) {
+    const place = { x: x + 8, "text-anchor": "start" }, base = top + 12;
+    parts.push(svg("text.wb-title", { ...place, y: base }, name));
+    if (behind && state !== "freed")
+      parts.push(svg("text.wb-text", { ...place, y: base, x: place.x + (columns(name) + 2) * CHARACTER }, told[0]));
+    lines.forEach((line, i) => parts.push(svg("text.wb-text", { ...place, y: base + 16 + 16 * i }, line)));
+    if (state === "freed") parts.push(svg("text.wb-word", { x: x + w - 8, y: base, "text-anchor": "end" }, "freed"));
+  } else {
+    // The title begins at the left, and its shape ends at the right; a title alone stands in the middle.
+    const pad = TENSORS.includes(kind) ? 18 : 14, wide = columns(name) * TITLE, from = first || lines.length ? x + pad : x + (w - wide) / 2;
+    parts.push(...titled(box, from, top + 13.5, TITLE));
+    if (first) parts.push(svg("text.wb-text", { x: x + w - pad - (kind === "group" ? 10 : 0), y: top + 13.5, "text-anchor": "end" }, told[0]));
+    lines.forEach((line, i) => parts.push(svg("text.wb-text", { x: x + pad, y: top + high + 12 + 16 * i, "text-anchor": "start" }, line)));
+  }
   if (state in SIGNS)
     parts.push(svg("g.wb-mark", { transform: `translate(${x} ${y + h / 2})` },
       svg("circle.wb-disc", { r: 9 }), svg("path.wb-sign", { d: SIGNS[state] })));
@@ -233,15 +252,18 @@ export function picture(storyboard, { boxes, arrows }) {
   const draw = (item) => {
     const group = groups.get(item), role = "d" in item ? "arrow" : "box";
     const shade = item.kind in CHART ? ` wb-shade-${item.shade ?? 0}`
-      : item.weight ? ` wb-weight-${item.weight} wb-tone-${item.tone}` : item.w + item.h > LARGE ? " wb-large" : "";
-    group.setAttribute("class", `wb-${role} wb-kind-${item.kind} wb-state-${item.state}${shade}`);
+      : item.weight ? ` wb-weight-${item.weight} wb-tone-${item.tone}` : REMARKABLE.includes(item.tone) ? ` wb-tone-${item.tone}`
+      : item.w + item.h > LARGE ? " wb-large" : "";
+    const looks = item.prose ? " wb-prose" : "";
+    group.setAttribute("class", `wb-${role} wb-kind-${item.kind} wb-state-${item.state}${shade}${looks}`);
     group.dataset.state = item.state;
     if (item.fold && item.kind === "name") group.ariaExpanded = item.fold === "close";
     group.ariaLabel = words(item.alt || item.title || item.label || item.id);
     const parts = role === "arrow" ? arrowParts(item) : boxParts(item, boxes.get(item.holder)), title = titles.get(item);
     title?.setAttribute("class", group.getAttribute("class").replace("wb-box", "wb-over"));
-    if (title) fill(title, parts.pop());
-    fill(group, ...parts);
+    const over = title ? parts.filter((part) => !/wb-(ring|frame|fold)/.test(part.getAttribute("class"))) : []; // it lies above arrows
+    if (title) fill(title, ...over);
+    fill(group, ...parts.filter((part) => !over.includes(part)));
   };
   let next = 0;
   const still = () => {
@@ -272,5 +294,5 @@ export function picture(storyboard, { boxes, arrows }) {
     };
     move(begin);
   };
-  return { root, dots, width, height, tall: storyboard.tall ?? height, groups, draw, travel, still };
+  return { root, dots, width, height, groups, draw, travel, still };
 }

@@ -109,7 +109,7 @@ function detailsPanel(close, told, { kinds, states }) {
   const show = (box) => {
     fill(title, words(box.title));
     const state = states[box.kind === "saved" && box.state === "error" ? "stale" : box.state];
-    fill(what, [kinds[box.kind], state, box.brief && list(box.lines)[0]].filter(Boolean).join(" · "));
+    fill(what, [kinds[box.kind], state].filter(Boolean).join(" · "));
     element.hidden = false;
     if (shown === box.details) return; // the same facts: what the reader scrolled to stays in sight
     shown = box.details;

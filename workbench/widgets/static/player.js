@@ -8,8 +8,8 @@
  */
 
 import { LOOSE, assign, entries, fill, focusOn, fromEntries, html, keysAt, list, max, min, upon, words } from "./drawing.js";
+import { briefly, hasRoom } from "./brief.js";
 import { teller } from "./caption.js";
-import { compact } from "./compact.js";
 import { easel, findable, labelsOf, withHeld } from "./easel.js";
 import { folded, openedFor } from "./fold.js";
 import { prediction } from "./predicting.js";
@@ -274,7 +274,9 @@ function stage(el, storyboard, options = {}) {
  */
 function mountView(el, storyboard, options = {}) {
   const fold = storyboard?.levels ? folded : storyboard?.rows ? rowsFolded : null, insides = new Map(), within = options.within ?? storyboard?.within;
-  const opened = options.opened ? new Set(options.opened) : storyboard?.levels ? openedFor(storyboard, ...roomIn(el)) : new Set(list(storyboard?.opened)), [moment, wanted] = options.at ?? [];
+  const room = roomIn(el), small = briefly(storyboard), narrow = !hasRoom(storyboard, ...room), [moment, wanted] = options.at ?? [];
+  const opened = options.opened ? new Set(options.opened)
+    : storyboard?.levels ? openedFor(narrow ? small : storyboard, ...room) : new Set(list(storyboard?.opened));
   const all = new Map(list(storyboard?.boxes).map((box) => [box.id, box])), folds = fold !== null;
   /** Open all that a box lies in. */
   const reveal = (id) => {
@@ -287,8 +289,9 @@ function mountView(el, storyboard, options = {}) {
   const whole = (position) => (folds ? board.steps[position]?.until ?? 0 : position);
   const show = (position, sought) => {
     player?.destroy();
-    board = stacked(fold ? fold(storyboard, opened) : storyboard, el.clientWidth);
-    player = stage(el, large ? compact(board) : board, { ...options, position: position === undefined ? undefined : max(0, seenAt(position)),
+    const told = large || narrow ? small : storyboard;
+    board = stacked(fold ? fold(told, opened) : told, el.clientWidth);
+    player = stage(el, board, { ...options, position: position === undefined ? undefined : max(0, seenAt(position)),
       enter, inside, resized, sought, chosen, whole: within ? { ...storyboard, within } : storyboard, hint: within?.story && OPENS, moved: (at) => options.moved?.(whole(at)) });
   };
   /** All that can be found in a closed group. */

@@ -4,12 +4,13 @@ import { abs, assign, build, calm, extent, html, hypot, max, min, standsAt, svg,
 
 const PADDING = 12; // px around the picture, as in player.css
 const LARGEST = 2; // times its own size: what is asked to fit is made no larger
-// A picture opens whole if it fits at 0.6 of its own size, where its lines are 7 px high, or in a lecture hall where they
-// are 16 px high. A little less will do: who laid it out for this window knows the window only nearly.
-const READABLE = 0.59, HALL = 16 / 12;
-const TABLE = 9 / 12; // and a table's rows, which are read beside each other and of which a part is of use, 9 px high
+// A picture opens whole if its smallest text is then 10 px high, in a narrow window 12 px, and in a lecture hall 16 px. A
+// little less will do: who laid it out for this window knows the window only nearly.
+const READABLE = 9.8 / 12, HALL = 16 / 12;
 export const LEAST = 11 / 12; // of its own size: what does not fit opens with its smallest text 11 px high
-const NARROW = 800; // px: in a window no wider the projector's theme keeps its large text
+const NARROW = 800; // px
+/** How large a picture has to be in a window so wide, as a part of its own size. */
+export const leastIn = (wide) => (wide < NARROW ? 1 : READABLE);
 const MARGIN = [24, 8]; // px kept free beside what the picture scrolls to, where a box has its mark, and above it
 const MANY = 1.5; // a picture as many times as large as the window onto it has an overview
 const BESIDE = 16; // px around the overview, as in player.css
@@ -143,11 +144,11 @@ export function viewport(drawn, title, chosen, { resized, scaled }) {
   };
   /** How large the picture opens: all of it, or else large enough to be read, a part of it. */
   const opening = (across, down) => {
-    const fitting = (high, wide = across) => min(wide / drawn.width, down / high), least = size > 1 ? HALL : rows.length ? TABLE : READABLE;
+    const fitting = (high, wide = across) => min(wide / drawn.width, down / high), least = size > 1 ? HALL : leastIn(element.parentNode.offsetWidth);
     const most = size * (chosen.full ? LARGEST : 1), alone = fitting(drawn.height, element.parentNode.offsetWidth - 2 * PADDING);
     // What is told beside it takes of its room, and does not make it larger.
     if (alone >= least) return min(max(fitting(drawn.height), least), most);
-    return max(min(fitting(drawn.tall), size), size > 1 && innerWidth < NARROW ? size : LEAST);
+    return size > 1 ? (innerWidth < NARROW ? size : HALL) : max(least, LEAST);
   };
   /** Give the picture the size that is wanted in the room that there is. */
   const settle = () => {
