@@ -196,7 +196,7 @@ class FoldedGraph:
             concern.nodes.append(key.id)
         if not here.closed:
             concern.keys.append(key)
-        elif self._view.has_output(key.id):
+        elif self._view.has_output(key.id) and key.id not in self._links.aside:
             concern.outputs[key.id] = None
 
     def _look_at_tensor(self, frame: Frame, key: Key, concern: _Concern) -> None:
@@ -225,7 +225,7 @@ class FoldedGraph:
             concern.groups |= dict.fromkeys(self._cross(frame, key.id, edge, self.around(edge.source).groups, ()))
             if self.stands(edge.source) == edge.source:
                 concern.keys.append(key)
-            else:
+            elif edge.source not in self._links.aside:
                 concern.outputs[edge.source] = None
             return
         own = self._view.source(edge)

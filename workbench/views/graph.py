@@ -12,6 +12,7 @@ from ..scene.model import Arrow, ArrowSum, ArrowTone, Box, Detail
 from ..trace.facts import Cut
 from ..trace.frame import EdgeState, Frame, Key
 from ..trace.records import (
+    BackwardFinished,
     BackwardStarted,
     LevelEntered,
     NodeCreated,
@@ -92,7 +93,11 @@ class Graph:
         self._status = NodeStatus(events)
         self.transformed = not {LevelEntered, OperationRan, TangentPushed}.isdisjoint(map(type, events))
         # Which part of the picture a node is in follows from what was running when it was made.
-        self.program = program_tree(whole, self.lanes) if self.transformed else program_tree(events)
+        # What a Function of the user's runs in its backward is a part of its own.
+        custom = any(isinstance(event, NodeCreated) and event.custom for event in events)
+        self.program = program_tree(
+            whole if custom or self.transformed else events, self.lanes if self.transformed else None
+        )
         self._several: set[str] = set()  # nodes of more than one output
         self._twice: set[tuple[str, str]] = set()  # of two boxes that several edges join: (source, target)
         last: dict[int, str] = {}  # expression -> the node that gave it its value
@@ -129,19 +134,25 @@ class Graph:
         named: dict[tuple[str, int], str | None] = {}  # (node or leaf, output) -> variable
         maker: dict[str, tuple[str, int]] = {}
         ends: dict[tuple[str, int], None] = {}
+        inner: set[tuple[str, int]] = set()  # of backward passes that another one runs
+        running = 0
         for event in events:
             if isinstance(event, NodeCreated | TensorsFound):
                 for seen in event.tensors:
                     maker[seen.id] = place = (seen.node or seen.id, seen.output_nr)
                     named[place] = seen.name
+            elif isinstance(event, BackwardFinished):
+                running -= running > 0
             elif isinstance(event, BackwardStarted):
+                inner |= {(root.node, root.output_nr) for root in event.roots if running}
+                running += 1
                 ends |= dict.fromkeys((root.node, root.output_nr) for root in event.roots)
             elif isinstance(event, TensorShown):
                 ends[maker[event.tensor]] = None
         self._several |= {node for node, nr in (*maker.values(), *ends) if nr}
         for node, nr in ends:
             self._outputs.setdefault(node, []).append(nr)
-        return [named.get(end) for end in ends]
+        return [named.get(end) for end in ends if end not in inner]
 
     def draw(self, frame: Frame, keys: Iterable[Key]) -> Drawing:
         """Return the boxes and arrows of the frame's `keys`, as they are now."""

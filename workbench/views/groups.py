@@ -41,6 +41,7 @@ class Group:
     told: str = ""
     scope: str = ""  # of a module with all that it lies in
     single: bool = False  # a module of one operation, whatever that reshapes: a Linear
+    aside: bool = False  # a graph that the backward of a Function made for itself
     layer: bool = False  # a module that one line of the program is all of: an LSTM
 
     @property

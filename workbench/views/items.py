@@ -39,6 +39,7 @@ class Item:
     found: str = ""  # what is known of the expression of an unrecorded node
     which: str = ""  # ", 2nd call" of those at one place with the same title
     symbol: int = 0  # equal for what repeats: the same structure, with the same titles but for digits
+    aside: bool = False  # a graph that the backward of a Function made for itself
     part: Box | None = None  # of the picture, which a function transform adds
 
     def nodes(self) -> list[Item]:

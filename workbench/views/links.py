@@ -13,9 +13,11 @@ from ..trace.schema import Record
 from .group_summary import GroupSummary
 from .groups import Group, Program
 from .lanes import Lanes, wholes
+from .node_boxes import output_id
 from .skips import skips_in
 
 _APART = 12  # named tensors up to which they stand outside of all groups: more stand where they are used
+_OUTPUTS = 8  # of one node that have boxes in a graph of a Function's own
 _SHARED = 4  # a tensor that is used in more places has a box beside each that refers to it
 
 
@@ -65,6 +67,10 @@ class Links:
         # what lies in the frame of a transform.
         apart = [id for id in tensors if (name := names.get(id)) and "." not in name]
         apart = [id for id in apart if lanes is None or not lanes.framed(id)]
+        # Nor does what the backward of a Function made a graph of.
+        self.aside = {id for group in self.groups.values() if group.aside for id in group.nodes()}
+        apart = [id for id in apart if not self.aside.issuperset(self.users[id])]
+        self.group_of |= {output_id(id, nr): self.group_of[id] for id in self.aside for nr in range(_OUTPUTS)}
         # What is behind a cut stands where it was computed.
         behind = {id: cut.node for id in tensors if (cut := known[id].cut) is not None and cut.node in self.group_of}
         apart = [id for id in apart if id not in behind]

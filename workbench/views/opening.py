@@ -98,7 +98,7 @@ def _modules(group: Group) -> int:
 
 def _stays_closed(group: Group, total: int) -> bool:
     """Return True if it stays closed at first: not a layer that is nearly everything, nor an expression with groups."""
-    if group.single or (group.layer and _held([group]) < _NEARLY * total):
+    if group.aside or group.single or (group.layer and _held([group]) < _NEARLY * total):
         return True
     if is_around_module(group):
         return False

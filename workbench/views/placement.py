@@ -8,7 +8,16 @@ from dataclasses import dataclass, field
 
 from ..trace.facts import Part, SourceLine
 from ..trace.paths import scope_title
-from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreated, OperationRan, TensorsFound
+from ..trace.records import (
+    BackwardFinished,
+    BackwardStarted,
+    Failed,
+    NodeCreated,
+    NodeFinished,
+    NodeStarted,
+    OperationRan,
+    TensorsFound,
+)
 from ..trace.schema import Record
 from ..trace.source import without_comment
 from .items import Item
@@ -41,6 +50,9 @@ class _Running:
     """The backwards that run, and which parts of the program they ran through themselves: those with larger keys."""
 
     tasks: list[str] = field(default_factory=list)
+    custom: set[str] = field(default_factory=set)  # nodes of Functions of the user's
+    function: NodeStarted | None = None  # of such a node, whose backward makes no graph of its gradients
+    graphs: set[str] = field(default_factory=set)  # backwards that make a graph of the gradients
     before: int = 0  # the last part that there was when the outermost backward began
     known: int = 0  # the last part that there is
 
@@ -48,8 +60,16 @@ class _Running:
         """Begin or end a backward pass."""
         if isinstance(event, BackwardStarted):
             self.before = self.before if self.tasks else self.known
+            self.graphs |= {event.task} if event.create_graph else set()
             self.tasks.append(event.task)
-        elif self.tasks and isinstance(event, BackwardFinished | Failed) and event.task in self.tasks:
+        elif isinstance(event, NodeCreated) and event.custom:
+            self.custom.add(event.node)
+        elif isinstance(event, NodeStarted) and self.function is None:
+            is_plain = event.node in self.custom and not self.graphs & {*self.tasks}
+            self.function = event if is_plain else None
+        elif isinstance(event, NodeFinished | Failed) and self.function is not None:
+            self.function = None if event.node == self.function.node else self.function
+        if self.tasks and isinstance(event, BackwardFinished | Failed) and event.task in self.tasks:
             self.tasks.remove(event.task)
 
 
@@ -62,6 +82,7 @@ class _Placing:
     found: dict[str, str]  # by node, what is known of its expression
     owned: set[str | None]  # the parameters of modules
     there: set[str] = field(default_factory=set)  # nodes
+    names: dict[str, str] = field(default_factory=dict)  # and theirs
     running: _Running = field(default_factory=_Running)
 
     def add(self, event: NodeCreated) -> None:
@@ -69,6 +90,7 @@ class _Placing:
         if event.node in self.there:
             return
         self.there.add(event.node)
+        self.names[event.node] = event.name
         home = self.homes.get(event.node, self.whole)
         is_placeless = event.found and not event.path and not event.scope
         part = _going_on(home) if is_placeless else self._part_of(event, home)
@@ -79,6 +101,8 @@ class _Placing:
     def _part_of(self, event: NodeCreated, home: Item) -> Item:
         """Return the innermost part that made a node: the existing item if the part continues, else a new one."""
         at, outermost = home, True
+        if self.running.function is not None and not event.found:
+            at = self._of_function(home, self.running.function.node)
         for part in event.path or _from_scope(event, bool(self.running.tasks)):
             if event.pushing is not None and part.kind == "expression":  # its words are those of what is pushed
                 continue
@@ -89,6 +113,15 @@ class _Placing:
             outermost = outermost and not last.framed
             at = last
         return at
+
+    def _of_function(self, home: Item, node: str) -> Item:
+        """Return the part that the backward of a Function makes a graph in, which isn't that of its gradients."""
+        last = home.items[-1] if home.items else None
+        if last is None or last.key != node:
+            title = f"inside {self.names.get(node, 'Function')}"
+            last = Item("call", title, node, aside=True)
+            home.items.append(last)
+        return last
 
     def _begun(self, event: NodeCreated, part: Part, outermost: bool) -> Item:
         """Return a part that begins with a node; `outermost` says that no part around it has a frame."""
@@ -110,7 +143,7 @@ class _Placing:
 
     def _ran(self, event: NodeCreated) -> bool:
         """Return True if a backward pass recorded the node."""
-        return bool(self.running.tasks) and not event.found
+        return bool(self.running.tasks) and not event.found and self.running.function is None
 
     def _node(self, event: NodeCreated) -> Item:
         name = event.name.removesuffix("Backward0")

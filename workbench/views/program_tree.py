@@ -103,6 +103,8 @@ def _simplified(item: Item, calls: tuple[str, ...] = ()) -> list[Item]:
     item.items = items
     if item.kind == "scope":
         _tell_apart_calls(items)
+    if item.aside:
+        return [item]
     if item.kind == "loop":
         return _loop(item)
     if _is_needless(item):
@@ -241,7 +243,7 @@ def _grouped(item: Item, around: str, root: Program, places: Sequence[str], call
             inner.append(each.node)
     row = _row(item.items, inner, item.kind == "loop" and bool(item.items[0].number))
     group = Group(title, row, kind=item.kind, number=item.number, symbol=item.symbol, part=item.part)
-    group.rounds = item.rounds
+    group.rounds, group.aside = item.rounds, item.aside
     group.names = tuple(dict.fromkeys([*names, title]))
     called.words[id(item)] = told
     called.groups.append((group, id(item)))
