@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 from xml.etree import ElementTree
 
 import pytest
@@ -23,6 +24,7 @@ import workbench as torch
 from workbench import views
 from workbench.scene.images import drawn
 from workbench.scene.model import Arrow, Box, Plot, Scene, StoryStep
+from workbench.scene.picture import Picture, to_html
 from workbench.scene.storyboard import Storyboard
 from workbench.views.graph import Graph
 from workbench.views.player_steps import tell
@@ -248,3 +250,66 @@ def test_views_are_tabs_each_as_it_was_left_by_mouse_and_keys_in_a_page_and_in_a
         page.locator(".wb-player:not(:has(.wb-kind-line))").wait_for()
         assert shown.inner_text() == "Graph"
         assert (position(page), page.locator("[data-action=own]").inner_text()) == before
+
+
+def address(page) -> dict[str, str]:
+    return dict(parse_qsl(urlsplit(page.url).fragment))
+
+
+def test_a_page_has_its_state_in_its_address_and_goes_back_and_a_notebook_keeps_it(page, tmp_path):
+    story = storyboard()
+    (tmp_path / "page.html").write_text(to_html(story), encoding="utf-8")
+    url = (tmp_path / "page.html").as_uri()
+    page.goto(url)
+    assert urlsplit(page.url).fragment == ""
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    wait_until(page, "location.hash === '#step=5'")
+    page.locator('[data-id="n1"]').click()
+    page.locator('[data-id="n2"]').click()
+    wait_until(page, "location.hash === '#step=5&box=n2'")
+    page.go_back()
+    page.locator(".wb-panel-title", has_text="Square").wait_for(timeout=9000)
+    assert address(page) == {"step": "5", "box": "n1"} and position(page) == "5 / 8"
+    page.go_back()
+    page.locator(".wb-details").wait_for(state="hidden", timeout=9000)
+    page.go_forward()
+    page.locator(".wb-panel-title", has_text="Square").wait_for(timeout=9000)
+    page.goto("about:blank")
+    page.goto(f"{url}#step=7&box=n2&zoom=1.5&open=nobody&view=nothing")  # a link to it, in part to nothing
+    assert position(page) == "7 / 8" and page.locator("[data-action=own]").inner_text() == "150%"
+    assert page.locator(".wb-panel-title").inner_text() == "mul"
+    kept = Picture(story)._repr_mimebundle_()["text/html"]
+    (tmp_path / "kept.html").write_text(
+        f"<!doctype html><body><div class='jp-NotebookPanel'>{kept}</div>", encoding="utf-8"
+    )
+    for place in ("3 / 8", "6 / 8"):
+        page.goto((tmp_path / "kept.html").as_uri())
+        page.locator(".wb-player").wait_for(timeout=9000)
+        assert position(page) == place
+        page.locator(".wb-slider").fill("5")
+        page.goto("about:blank")
+
+
+def test_an_address_tells_the_view_and_the_open_groups(page, tmp_path):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with torch.record() as trace:
+        with torch.scope("layer"):
+            y = (x * x).exp()
+        (y * x).sum().backward()
+    (tmp_path / "page.html").write_text(trace.show(open=["layer"]).to_html(), encoding="utf-8")
+    page.goto((tmp_path / "page.html").as_uri())
+    group, ops = page.locator("[data-id]:has(.wb-fold)").first, "document.querySelectorAll('.wb-kind-op').length"
+    before = page.evaluate(ops)
+    group.press("Enter")
+    wait_until(page, f"{ops} < {before}")
+    closed = page.evaluate(ops)
+    wait_until(page, "location.hash.includes('open=')")
+    page.get_by_role("tab", name="Memory").click()
+    wait_until(page, "location.hash.includes('view=memory')")
+    page.reload()
+    page.locator(".wb-kind-bar").first.wait_for(timeout=9000)
+    assert page.get_by_role("tab", selected=True).inner_text() == "Memory"
+    page.go_back()
+    page.locator(".wb-kind-op").first.wait_for(timeout=9000)
+    assert page.get_by_role("tab", selected=True).inner_text() == "Graph" and page.evaluate(ops) == closed

@@ -206,10 +206,12 @@ function contents(box, boxes) {
  * What plays a picture: its bar, what stands `under` that and below the picture, its keys and what they do, and its own choices in the menu.
  * `enter` may take a box that the reader opens (`sought` there), `inside` tells what can be found in it, `leave` goes
  * back to where it stands, `typed` hears what is pressed in a field, `adorn` adds to a picture's drawing of a box,
- * `panel` is the id of what tabs show, `legend` a sentence of the key, `whole` the story that a saved page plays, `dressed` wears the theme: the whole page, if it is not given. `chosen` is how the picture is looked at.
+ * `panel` is the id of what tabs show, `legend` a sentence of the key, `whole` the story that a saved page plays, `dressed`
+ * wears the theme: the whole page, if it is not given. `chosen` is how the picture is looked at, `noted` hears that it is
+ * looked at in another way: at another box, if so told.
  * @typedef {{label: string, name?: string, bar: HTMLElement, under?: HTMLElement, below?: HTMLElement[], keys?: [string, string][],
  *            bound?: Record<string, () => void>, theme?: Theme, dressed?: HTMLElement, details?: Detail[], sought?: string, panel?: string, legend?: string, whole?: Storyboard,
- *            choices?: Choice[], chosen?: object,
+ *            choices?: Choice[], chosen?: object, noted?: (anew?: boolean) => void,
  *            enter?: (box: Box, sought?: string) => boolean, inside?: (box: Box) => string,
  *            leave?: () => void, typed?: (event: KeyboardEvent) => void,
  *            adorn?: (box: Box, group: SVGGElement) => void}} Habits
@@ -227,6 +229,7 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
       fill(own, `${Math.round(100 * times)}%`);
       own.ariaLabel = own.title = `${own.textContent}: show at 100%`;
     },
+    asked: () => habits.noted?.(),
   });
   const { zoom, fit } = view, { dressed = el } = habits, said = { kinds: {}, states: {}, ...story.words };
   const panel = detailsPanel(close, list(habits.details), said);
@@ -282,7 +285,7 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
   };
   function open(box, asks) {
     if (!asks && habits.enter?.(box)) return;
-    close();
+    put();
     selected = box;
     body.setAttribute("data-told", "");
     drawn.groups.get(box).ariaExpanded = true;
@@ -291,11 +294,18 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
     view.make([box]); // the panel takes of the picture's room, and never stands where the box was
     // Below the picture it may be out of sight, and then a click would seem to do nothing.
     if (panel.element.offsetTop > view.element.offsetTop) panel.element.scrollIntoView({ block: "nearest" });
+    habits.noted?.(true);
   }
   function show() {
     panel.show(list(selected.details).length ? selected : { ...selected, details: contents(selected, boxes) });
   }
   function close() {
+    if (!selected) return;
+    put();
+    habits.noted?.(true);
+  }
+  /** Put the details away. */
+  function put() {
     if (!selected) return;
     const group = drawn.groups.get(selected);
     group.ariaExpanded = false;
@@ -341,7 +351,7 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
     const focused = boxOf(keysAt());
     changed.forEach(draw);
     if (focused?.state === "future") focusOn(root); // a hidden box would lose the keys
-    if (selected?.state === "future") close();
+    if (selected?.state === "future") put();
     else if (changed.has(selected)) show();
     find.again();
   }
@@ -419,6 +429,9 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
       const { full, zoom } = chosen, now = { zoom: (full ?? chosen).zoom === "fit" ? "fit" : view.scale() };
       return { ...chosen, position: undefined, ...(full ? { zoom, full: now } : now) };
     },
+    selected: () => selected?.id,
+    /** Tell everything about this box. */
+    select: (id) => there(boxes.get(id)) && open(boxes.get(id), true),
     /** Tab comes to this box, unless the reader is at another. */
     point: (box) => settleAt(boxOf(keysAt()) ?? box),
     destroy() {

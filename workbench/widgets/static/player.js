@@ -12,6 +12,7 @@ import { briefly, hasRoom } from "./brief.js";
 import { teller } from "./caption.js";
 import { easel, findable, labelsOf, withHeld } from "./easel.js";
 import { folded, openedFor } from "./fold.js";
+import { keeper } from "./kept.js";
 import { prediction } from "./predicting.js";
 import { playerRoot } from "./root.js";
 import { parts } from "./rounds.js";
@@ -123,7 +124,7 @@ function stage(el, storyboard, options = {}) {
     const found = `${format} ${version}`.trim().slice(0, 80);
     fill(el, playerRoot("p", "wb-problem", {},
       `This player reads ${FORMAT} ${VERSION} and was given ${found}; make the picture again here.`));
-    return { root: el, go() {}, position: () => 0, look() {}, seek() {}, destroy: () => fill(el) };
+    return { root: el, go() {}, position: () => 0, zoom() {}, selected() {}, select() {}, look() {}, seek() {}, destroy: () => fill(el) };
   }
   const story = timeline(storyboard), { boxes, steps } = story, last = max(0, steps.length - 1);
   let number = 0; // of a step among all, of which some may be left out
@@ -144,7 +145,7 @@ function stage(el, storyboard, options = {}) {
   const tabs = options.tabs?.();
   if (tabs) bar.prepend(tabs.element);
   if (options.leave) bar.prepend(button("table", "Back to table", options.leave, "← Table"));
-  const { root, drawn, view, redraw, point, chosen, menu, placeOf, hold, look, destroy } = easel(el, storyboard, story, {
+  const { root, drawn, view, redraw, point, chosen, menu, placeOf, hold, look, selected, select, destroy } = easel(el, storyboard, story, {
     label: `Player: ${words(storyboard.title) || "Picture"}`, bar, under: film?.element, below: [guess.element, caption], keys: [...KEYS, ...(film ? PART_KEYS : []), ...(options.leave ? INSIDE_KEYS : [])],
     bound: { ...bound, p: () => last && predicting.act() }, choices: [last && predicting].filter(Boolean),
     legend: [storyboard.legend, options.hint].filter(Boolean).join(" "),
@@ -158,7 +159,7 @@ function stage(el, storyboard, options = {}) {
       if (box.goto != null) visit(box.goto);
       return options.enter?.(box, position, sought) || box.goto != null;
     },
-    inside: options.inside, panel: tabs?.panel, sought: options.sought, resized: options.resized, whole: options.whole,
+    inside: options.inside, panel: tabs?.panel, sought: options.sought, resized: options.resized, whole: options.whole, noted: options.noted,
   });
   let position = -1, timer = 0, current = null, seen = 0; // the last step that was seen: the next one is to be predicted
 
@@ -185,7 +186,10 @@ function stage(el, storyboard, options = {}) {
       .flatMap((tale) => [40, tale.h, 320].map((h) => ({ ...tale, h })));
     const spoken = [boxes.get(step?.focus), ...tales, ...withHeld(boxes, step?.focus), ...labelsOf(moved), ...moved.map(({ source }) => boxes.get(source)), ...moved];
     view.keep(current ? spoken.filter(Boolean) : []);
-    if (before >= 0) options.moved?.(wanted);
+    if (before >= 0) {
+      options.moved?.(wanted);
+      options.noted?.();
+    }
     // In a row of cells that stand for the steps the keys go along.
     const beside = held?.kind === "cell" && held.goto === before && [...boxes.values()].find(({ kind, goto, y }) => kind === "cell" && goto === wanted && y === held.y);
     if (beside) focusOn(drawn.groups.get(beside));
@@ -252,11 +256,12 @@ function stage(el, storyboard, options = {}) {
   predict(chosen.predicts ?? storyboard.predict === true);
   return {
     root,
-    placeOf, hold, look, seek,
+    placeOf, hold, look, seek, selected, select,
     /** Say more of the step that is shown. */
     say: (more) => view.element.closest(".wb-player").querySelector(".wb-sentence").append(` ${more}`),
     go: arrive,
     position: () => position,
+    zoom: () => chosen.zoom,
     destroy() {
       pause();
       destroy();
@@ -269,30 +274,35 @@ function stage(el, storyboard, options = {}) {
  * same moment. Positions are numbers of steps of the whole story, of which several are one where a group is closed.
  * A box may lead into another picture that the story has `inside`, and from there back; `at` is where one opens: the
  * `when` of a step, and a box.
- * `opened` and `chosen` are how it was looked at when it was left.
+ * `opened`, `chosen` and the `box` with its details are how it was looked at when it was left; `noted` hears how it is now.
  * @param {HTMLElement} el @param {Storyboard} storyboard @param {Options} [options]
  */
 function mountView(el, storyboard, options = {}) {
   const fold = storyboard?.levels ? folded : storyboard?.rows ? rowsFolded : null, insides = new Map(), within = options.within ?? storyboard?.within;
   const room = roomIn(el), small = briefly(storyboard), narrow = !hasRoom(storyboard, ...room), [moment, wanted] = options.at ?? [];
-  const opened = options.opened ? new Set(options.opened)
-    : storyboard?.levels ? openedFor(narrow ? small : storyboard, ...room) : new Set(list(storyboard?.opened));
+  const usual = [...(storyboard?.levels ? openedFor(narrow ? small : storyboard, ...room) : list(storyboard?.opened))];
   const all = new Map(list(storyboard?.boxes).map((box) => [box.id, box])), folds = fold !== null;
+  const opened = new Set(options.opened?.filter((id) => all.has(id)) ?? usual);
   /** Open all that a box lies in. */
   const reveal = (id) => {
     for (let { region } = all.get(id) ?? {}; region != null; { region } = all.get(region))
       if (["group", "name"].includes(all.get(region).kind)) opened.add(region);
   };
   reveal(wanted);
-  let player = null, inner = null, board = storyboard, large = false, { chosen } = options;
+  let player = null, inner = null, board = storyboard, large = false, shows = false, { chosen } = options;
   const seenAt = (position) => (folds ? board.steps.findIndex(({ until }) => until >= position) : position);
   const whole = (position) => (folds ? board.steps[position]?.until ?? 0 : position);
+  const state = () => ({ step: whole(player.position()) + 1, box: player.selected(), zoom: player.zoom(),
+    open: opened.size === usual.length && usual.every((id) => opened.has(id)) ? undefined : [...opened] });
+  const noted = (anew) => shows && !inner && options.noted?.(state(), anew);
   const show = (position, sought) => {
+    shows = false;
     player?.destroy();
     const told = large || narrow ? small : storyboard;
     board = stacked(fold ? fold(told, opened) : told, el.clientWidth);
     player = stage(el, board, { ...options, position: position === undefined ? undefined : max(0, seenAt(position)),
-      enter, inside, resized, sought, chosen, whole: within ? { ...storyboard, within } : storyboard, hint: within?.story && OPENS, moved: (at) => options.moved?.(whole(at)) });
+      enter, inside, resized, sought, chosen, whole: within ? { ...storyboard, within } : storyboard, hint: within?.story && OPENS, moved: (at) => options.moved?.(whole(at)), noted });
+    shows = true;
   };
   /** All that can be found in a closed group. */
   function inside({ id, fold }) {
@@ -340,6 +350,7 @@ function mountView(el, storyboard, options = {}) {
     chosen = player.look();
     show(whole(position), sought);
     player.hold(box.id, place);
+    noted();
     return true;
   }
   /** In the theme of a lecture hall, and in the others. */
@@ -353,13 +364,15 @@ function mountView(el, storyboard, options = {}) {
   const opens = list(storyboard?.steps).findIndex(({ when }) => moment !== undefined && when === moment);
   show(opens < 0 ? options.position : opens);
   if (wanted) player.seek(wanted);
+  if (options.box) player.select(options.box);
   return {
+    state,
     go(position) {
       if (inner) leave(position);
       player.go(max(0, seenAt(position)));
     },
     /** How it is looked at, for when it is opened again. */
-    left: () => ({ position: whole(player.position()), opened: [...opened], chosen: inner ? chosen : player.look() }),
+    left: () => ({ position: whole(player.position()), opened: [...opened], chosen: inner ? chosen : player.look(), box: player.selected() }),
     destroy: () => (inner ?? player).destroy(),
   };
 }
@@ -373,11 +386,12 @@ export function mount(el, storyboard, options = {}) {
   const told = list(storyboard?.tabs).map(([name, story]) => [name, story && (() => story)]);
   const views = new Map(list(options.views).length ? options.views : told), left = new Map();
   const own = [...views.keys()].find((name) => !views.get(name));
+  const keep = keeper(el, storyboard, options, came), noted = (state, anew) => keep?.write({ view: at, ...state }, anew);
   let at = own, player, wanted;
   const show = (name, story, more) => {
     at = name;
     const tabs = views.size > 1 ? () => tabList([...views.keys()], name, choose) : undefined;
-    player = mountView(el, story, { ...options, ...more, tabs, ...(name !== own && { moved: undefined, within: undefined }) });
+    player = mountView(el, story, { ...options, ...more, tabs, noted, ...(name !== own && { moved: undefined, within: undefined }) });
   };
   async function choose(name) {
     wanted = name;
@@ -386,9 +400,21 @@ export function mount(el, storyboard, options = {}) {
     left.set(at, player.left());
     player.destroy();
     show(name, story, { position: undefined, ...left.get(name) });
+    noted(player.state(), true);
     if (held) focusOn(el.querySelector("[role=tab][aria-selected=true]"));
   }
-  show(own, storyboard, {});
+  /** As it was kept. */
+  const restored = ({ step, box, open, zoom }) => ({ position: step === undefined ? options.position : Math.round(step) - 1, box, opened: open,
+    ...(zoom && { chosen: { zoom } }) });
+  async function came(state) {
+    const name = (wanted = views.has(state.view) ? state.view : own), story = await (views.get(name)?.() ?? storyboard);
+    if (wanted !== name) return;
+    player.destroy();
+    show(name, story, restored(state));
+  }
+  const first = keep?.first ?? {}, elsewhere = views.has(first.view) && first.view !== own;
+  show(own, storyboard, elsewhere ? {} : restored(first));
+  if (elsewhere) came(first);
   return {
     go(position) {
       if (at !== own) {
@@ -398,6 +424,9 @@ export function mount(el, storyboard, options = {}) {
       }
       player.go(position);
     },
-    destroy: () => player.destroy(),
+    destroy() {
+      keep?.end();
+      player.destroy();
+    },
   };
 }

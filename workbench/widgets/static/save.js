@@ -45,10 +45,10 @@ function asPage(story, title, theme) {
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:">
 <title>${name}</title><style>${PAGE_STYLE}</style></head><body><main><h1>${name}</h1><div id="player"></div></main>
-<script type="application/json" id="storyboard">${told(story)}</script>
+<script id="story" type="application/json">${told(story)}</script>
 <script type="module">(globalThis.workbenchLibraries ??= {})["${LIBRARY_VERSION}"] = (${LIBRARY_SOURCE})();
 globalThis.workbenchLibraries["${LIBRARY_VERSION}"].mount(document.getElementById("player"),
-  JSON.parse(document.getElementById("storyboard").textContent), { theme: ${told(theme)}, dressed: document.documentElement });
+  JSON.parse(document.getElementById("story").textContent), { theme: ${told(theme)}, dressed: document.documentElement });
 </script></body></html>
 `;
 }

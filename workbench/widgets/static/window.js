@@ -82,9 +82,9 @@ export function roomIn(el) {
  * The window onto the picture: zooms, fits, is dragged, and scrolls to what a step is about. `chosen.zoom` is how many
  * times its own size the reader wants the picture, or "fit"; of itself it opens whole, if it can be read so. While it
  * takes the whole window of the browser, `chosen.full` is what was chosen there. `resized` hears whether the theme wants
- * it large, `scaled` how many times its own size the picture is.
+ * it large, `scaled` how many times its own size the picture is, and `asked` that the reader wants another size.
  */
-export function viewport(drawn, title, chosen, { resized, scaled }) {
+export function viewport(drawn, title, chosen, { resized, scaled, asked }) {
   const names = { class: "wb-view", role: "group", "aria-label": title };
   const element = html("div", names, html("div.wb-sheet", {}, drawn.root, drawn.dots));
   const room = html("div.wb-room"); // as high as the window may be, which its own height does not always tell
@@ -174,6 +174,7 @@ export function viewport(drawn, title, chosen, { resized, scaled }) {
   const sized = (zoom) => {
     lens().zoom = zoom;
     settle();
+    asked();
   };
   /** Zoom so that what is at a point of the window, or in its middle, stays there. */
   const zoom = (factor, at) => {
