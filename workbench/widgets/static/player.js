@@ -79,8 +79,8 @@ function controls(numbers, act, again, tell) {
   const sentence = html("p.wb-sentence", { "aria-live": "polite" });
   const where = html("span.wb-where"), code = html("code.wb-code");
   const cursor = html("div.wb-cursor", {}, where, code);
-  const over = html("span.wb-over-said"), when = html("div.wb-when", {}, phase, cursor, over);
-  const caption = html("div.wb-caption", {}, sentence, when);
+  const over = html("span.wb-over-said"), when = html("div.wb-when", {}, phase, cursor);
+  const caption = html("div.wb-caption", {}, sentence, when, over);
   const bar = html("div.wb-bar", {}, html("div.wb-transport", {}, ...Object.values(buttons)), html("div.wb-place", {}, slider, place));
   for (const part of bar.children) part.hidden = last === 0; // one moment: nothing to step
   /** @param {number} position @param {Step|undefined} step */
