@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,16 @@ def test_a_function_of_pytorch_is_explored() -> None:
     assert (two.result, two.slopes) == (3.0, {"a": 1.0}) and weights.grad is None
     with pytest.raises(RuntimeError, match="which raised TypeError: unsupported operand"):
         workbench.explore(lambda a: a + "b", a=3.0)
+
+
+def test_a_function_that_no_engine_can_run_is_refused_in_a_sentence_that_names_the_engine() -> None:
+    with pytest.raises(TypeError, match=r"^f uses PyTorch, and there it failed: .* no tensor$") as told:
+        workbench.explore(lambda x: torch.sin(x).item(), x=2.0)
+    assert told.value.__cause__ is None and len(traceback.format_exception(told.value)) < 12
+    with pytest.raises(TypeError, match=r"^f mixes tensors of PyTorch with those of this package: "):
+        workbench.explore(lambda x: torch.sin(x) + workbench.sin(x), x=2.0)
+    picture = workbench.explore(lambda x, y: x * y + torch.sin(x), x=2.0, y=(-3, 3))
+    assert picture.slopes["y"] == 2.0
 
 
 class Scaled(torch.nn.Module):

@@ -69,6 +69,7 @@ def assert_plays(page: Page, steppers: int) -> None:
     expect(players).to_have_count(4)
     expect(page.locator(".wb-stepper")).to_have_count(steppers)
     expect(page.locator("img[src^='data:image/svg']")).to_have_count(1 - steppers)
+    expect(page.get_by_text("Rerun the cell to step.")).to_have_count(1 - steppers)
     # A widget's view says so until its model is there, or until JupyterLab has looked for the model in vain.
     expect(page.get_by_text("Loading widget")).to_have_count(0)
     assert page.get_by_text("Error displaying widget").count() == 0

@@ -109,6 +109,11 @@ class Stepper:
             self.root.focus()
             self.after(lambda key=key: self.page.keyboard.press(key))
 
+    def predict(self) -> None:
+        """Turn predict mode on or off: the kernel isn't asked."""
+        self.root.focus()
+        self.page.keyboard.press("p")
+
     def click(self, action: str) -> None:
         wanted = self.root.locator(f'[data-action="{action}"]')
         if not wanted.is_visible():
@@ -116,7 +121,7 @@ class Stepper:
         self.after(wanted.click)
 
     def says(self, part: str) -> str:
-        return self.root.locator(f".wb-{part}").text_content()
+        return self.root.locator(f".wb-{part}:not(.wb-predict *)").text_content()
 
     def box(self, title: str):
         """The box of a title, or of a node that sentences call so."""
@@ -182,7 +187,7 @@ def test_buttons_step_run_back_and_code_sees_it(page: Page) -> None:
     assert s.lines("w")[-1] == "grad -8.0" and s.state("w") == "done"
     assert run(page, "print(s.done, w.grad.item())") == "True -8.0"
     s.click("back")
-    assert s.lines("w")[-1] == "waits: -8.0"
+    assert s.lines("w") == ["1.0"] and s.says("has") == "waits: -8.0"
     assert run(page, "print(w.grad); s.back(2)").startswith("None")
     expect(s.root.locator(".wb-standing")).to_have_text("4 of 7 nodes run · next: b")
 
@@ -222,7 +227,7 @@ def test_every_key(page: Page) -> None:
     expect(s.root.locator("[name=switch]")).to_be_focused()
     s.press("n")
     assert run(page, "print(s.branch.name, b.grad.item())") == "main -5.0"
-    s.press("p")
+    s.predict()
     assert s.root.locator('[data-action="predict"]').get_attribute("aria-checked") == "true"
     s.root.focus()
     page.keyboard.press("?")
@@ -262,11 +267,11 @@ def test_a_gradient_is_edited_and_branches_are_switched(page: Page) -> None:
     s.click("back")
     s.click("back")
     s.click("run")
-    assert s.lines("w")[-1] == "grad -8.0, 0.0 on main"
+    assert s.lines("w")[-1] == "grad -8.0"
     branches = s.root.locator("[name=switch]")
     assert branches.locator("option").all_text_contents() == ["main: 7 steps", "branch 1: 7 steps"]
     s.after(lambda: branches.select_option("0"))
-    assert s.lines("w")[-1] == "grad 0.0, -8.0 on branch 1"
+    assert s.lines("w")[-1] == "grad 0.0"
     s.click("back")
     s.root.locator("[name=edit]").fill("two")
     s.click("edit")
@@ -411,7 +416,7 @@ def _two_pictures_with_one_place_for_each_box(s: Stepper) -> None:
           [box.dataset.id, ...place(box.querySelector(".wb-frame").getBoundingClientRect())]); }"""
     assert beside.evaluate(places) == own.evaluate(places)
     w = beside.locator(f'[data-id="{s.box("w").get_attribute("data-id")}"]')
-    assert w.locator("text").all_text_contents()[-1] == "grad -8.0" and s.lines("w")[-1] == "grad -16.0, -8.0 on main"
+    assert w.locator("text").all_text_contents()[-1] == "grad -8.0" and s.lines("w")[-1] == "grad -16.0"
     first = beside.locator(f'[data-id="{s.box("PowBackward0").get_attribute("data-id")}"]')
     wait_until(page, IN_SIGHT, [first.element_handle(), True])
     beside.hover()
@@ -425,19 +430,45 @@ def _two_pictures_with_one_place_for_each_box(s: Stepper) -> None:
 
 
 def test_predicting(page: Page) -> None:
-    s = Stepper(page)
-    s.click("predict")
-    s.root.focus()
+    run(page, "q, r = (torch.tensor(v, requires_grad=True) for v in (2.0, 5.0))\nworkbench.step(-(q * r))")
+    s = Stepper(page, "Autograd graph")
+    s.root.wait_for()
+    asks, said = s.root.locator(".wb-predict label"), s.root.locator(".wb-predict .wb-said")
+    s.predict()
+    assert asks.inner_text() == "What arrives at q * r?"
     page.keyboard.press("s")  # nothing is typed yet: it goes to the field
-    page.keyboard.type("[0.5, 0.55]")
-    s.after(lambda: page.keyboard.press("Enter"))
-    told = f"what loss = ((p - …) ** 2).mean() sends to {SQUARE}"
-    assert s.says("said") == f"Your prediction of {told}: off by 7%."
-    s.click("step")
-    assert s.says("said").startswith("Type your prediction first") and s.says("standing").startswith("1 of 7")
-    s.click("predict")
-    s.click("step")
-    assert s.says("standing").startswith("2 of 7")
+    for guess, place, told, question in (
+        ("1", "q * r", "wrong sign", "What arrives at q?"),
+        ("-2", "q", "right size, wrong place", "What is q.grad?"),
+    ):
+        page.keyboard.type(guess)
+        s.after(lambda: page.keyboard.press("Enter"))
+        assert said.inner_text() == f"Your prediction of what arrives at {place}: {told}."
+        assert asks.inner_text() == question  # whose field has the keys
+    for action in ("run", "until"):
+        assert s.root.locator(f'[data-action="{action}"]').get_attribute("aria-disabled") == "true"
+    s.after(s.root.locator('[data-action="reveal"]').click)
+    assert said.inner_text() == "" and asks.inner_text() == "What is r.grad?"
+    s.root.locator("[name=guess]").fill("-2.0")
+    s.after(s.root.locator('[data-action="check"]').click)
+    assert said.inner_text() == "Your prediction of r.grad: right." and not asks.is_visible()
+    s.predict()
+    assert not s.root.locator(".wb-predict").is_visible()
+
+
+def test_of_an_array_the_shape_is_asked_for(page: Page) -> None:
+    s = Stepper(page)
+    s.predict()
+    s.after(s.root.locator('[data-action="reveal"]').click)
+    asks, said = s.root.locator(".wb-predict label"), s.root.locator(".wb-predict .wb-said")
+    assert asks.inner_text() == "What arrives at p - torch.tensor([3.0, 5.0])? Its shape, or its numbers:"
+    for guess, told in (
+        ("(2,)", "p - torch.tensor([3.0, 5.0]): right"),
+        ("[-3, -2]", "p = w * x + b: right size, wrong place"),
+    ):
+        s.root.locator("[name=guess]").fill(guess)
+        s.after(lambda: page.keyboard.press("Enter"))
+        assert said.inner_text() == f"Your prediction of what arrives at {told}."
 
 
 def test_an_error_is_marked_and_what_is_printed_is_shown(page: Page) -> None:
@@ -452,7 +483,7 @@ def test_an_error_is_marked_and_what_is_printed_is_shown(page: Page) -> None:
     s.click("run")
     assert s.says("printed") == "Printed: it ran\n" and s.lines("a")[-1] == "grad 2.0"
     s.click("back")
-    assert s.lines("a")[-1] == "waits: 2.0"
+    assert s.lines("a") == ["2.0"] and s.says("has") == "waits: 2.0"
 
 
 def test_two_views_of_one_stepper_show_the_same(page: Page) -> None:

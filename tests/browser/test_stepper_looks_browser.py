@@ -44,7 +44,8 @@ def test_a_stepper_has_search_themes_and_the_sizes_of_a_projector(page: Page) ->
 
 def test_axe_finds_nothing_in_either_theme(page: Page) -> None:
     s = Stepper(page)
-    s.press("s", "s", "p", "b")
+    s.press("s", "s", "b")
+    s.predict()
     for theme in ("Dark", "Light"):
         page.evaluate(THEME, f"JupyterLab {theme}")
         wait_until(page, f"document.body.dataset.jpThemeLight === '{str(theme == 'Light').lower()}'")
@@ -150,9 +151,10 @@ def test_what_is_watched_takes_its_room_once_and_then_it_stays_as_high(
             assert s.root.locator(part).first.evaluate(SEEN), part
         found = Axe().run(page, context=".wb-stepper")
         assert found.response["violations"] == []
-        s.press("ArrowLeft", "p")
+        s.press("ArrowLeft")
+        s.predict()
         assert s.root.evaluate(PLACES) == beside
-        for part in (".wb-first", "[name=step]"):
+        for part in (".wb-first", "[name=guess]"):
             assert s.root.locator(part).first.evaluate(SEEN), part
     finally:
         page.set_viewport_size({"width": 1400, "height": 900})

@@ -20,7 +20,7 @@ from stepped import Browser, called, fork, leaf, line
 import workbench as torch
 
 GOLDEN = Path(__file__).parent / "golden" / "sessions.txt"
-QUIET = ("answered", "next", "waiting", "beside", "ran")  # of a status, what other fields tell too
+QUIET = ("answered", "next", "beside", "ran")  # of a status, what other fields tell too
 
 
 def double(grad: Any) -> Any:

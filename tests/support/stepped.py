@@ -15,8 +15,8 @@ NODE = re.compile(r"\w+Backward\d*(, \d+\w\w)?")
 
 
 def called(box: dict[str, Any]) -> str:
-    """What sentences call a box: its node's name, where that stands below a title that is an expression."""
-    below = NODE.match(next(iter(box["lines"] or ()), ""))
+    """What code calls a box: its node's name, which its description has where its title is an expression."""
+    below = next(filter(None, map(NODE.match, box["alt"].split("; ")[1:])), None)
     return below[0] if below else box["title"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -15,6 +16,10 @@ NO_NUMBERS = "The stepper takes no numbers of a tensor of {}: what it puts in ar
 NOT_RUN = "PyTorch has not run {}."
 WRONG_VALUES = 'values= is "seen" (what operations return) or "all", and not {!r}.'
 LOST = "The recording lost {}: {}: {}"
+MIXED = "{} mixes tensors of PyTorch with those of this package: compute with one of them only."
+FAILED_THERE = "{} uses PyTorch, and there it failed: {}"
+
+_STRANGE = re.compile(r"\bTensor\b.*\b(?:not|got) (?:torch\.)?Tensor\b")  # an engine was given the other one's tensor
 
 
 def nodes_of_torch() -> int | None:
@@ -38,8 +43,11 @@ def with_torch(run: Callable[..., Made], f: Callable[..., Any], given: Sequence[
             raise
         try:
             return _run_in_torch(run, f, given, name)
-        except Exception:  # any kind: it may not be a PyTorch function
-            raise error from error.__cause__
+        except Exception as in_torch:  # any kind: it may not be a PyTorch function
+            if not _STRANGE.search(str(error)):
+                raise error from error.__cause__
+            mixed = _STRANGE.search(str(in_torch))
+            raise TypeError(MIXED.format(name) if mixed else FAILED_THERE.format(name, in_torch)) from None
 
 
 def _run_in_torch(run: Callable[..., Made], f: Callable[..., Any], given: Sequence[Any], name: str) -> Made:

@@ -171,7 +171,8 @@ def playing(storyboard: Storyboard) -> str:
     notebook keeps of a picture, or of an animation, and all but the image at least half of them. A story that is too
     long for that is shortened.
     """
-    large = storyboard.inside is not None or any(step.chapter for step in storyboard.steps)
+    plots = any(box.plot is not None for box in storyboard.scene.boxes.values())  # an exploration, at every position
+    large = plots or storyboard.inside is not None or any(step.chapter for step in storyboard.steps)
     image, most = img(storyboard), MOST_OF_FILM if large else MOST
     room = max(most - len(image.encode()), most // 2) - len(_placed("", ""))
     story = shortened(storyboard, partial(_packed, room=room), room)

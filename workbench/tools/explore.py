@@ -22,6 +22,8 @@ from ..errors import kind_of
 from ..events import listeners, tag
 from ..ops.creation import get_rng_state, set_rng_state, tensor
 from ..scene.displays import display_of
+from ..scene.geometry import MARGIN, Rectangle
+from ..scene.labels import PLOT
 from ..scene.layout import LayoutUnavailable
 from ..scene.model import Box, Detail, Plot, Scene, StoryStep, changed
 from ..scene.picture import Picture, playing
@@ -138,7 +140,10 @@ def explore(f: Callable[..., Tensor], /, **inputs: Any) -> Exploration:
     def explored(f: Callable[..., Any], given: Iterable[Tensor]) -> Exploration:
         return Exploration(f, moving, dict(zip(fixed, given, strict=True)), names)
 
-    return with_torch(explored, f, [*fixed.values()], function_name(f))
+    try:
+        return with_torch(explored, f, [*fixed.values()], function_name(f))
+    except (RuntimeError, TypeError, ValueError) as error:  # without the frames between this call and the user's line
+        raise error.with_traceback(None) from error.__cause__
 
 
 def _slider(name: str, given: Any) -> Input:
@@ -324,12 +329,14 @@ class Exploration(Picture):
         arrows = {id: replace(arrow, state="future") for id, arrow in hidden.arrows.items()}
         self._all = Storyboard(Scene(before.scene.title, before.scene.boxes | boxes, before.scene.arrows | arrows))
         with suppress(LayoutUnavailable):  # it can still be told in words
-            new, old = roomy(drawn).layout, before.layout
+            graph_alone = Scene(drawn.title, {id: box for id, box in drawn.boxes.items() if id != _PLOT}, drawn.arrows)
+            new, old, (wide, high) = roomy(graph_alone).layout, before.layout, PLOT
+            beside = {_PLOT: Rectangle(new.width, MARGIN, wide, high)}
             self._all.layout = replace(
                 new,
-                width=max(old.width, new.width),
-                height=max(old.height, new.height),
-                boxes=old.boxes | {f"{prefix}{id}": place for id, place in new.boxes.items()},
+                width=max(old.width, new.width + wide + MARGIN),
+                height=max(old.height, new.height, high + 2 * MARGIN),
+                boxes=old.boxes | {f"{prefix}{id}": place for id, place in (new.boxes | beside).items()},
                 arrows=old.arrows | {f"{prefix}{id}": way for id, way in new.arrows.items()},
             )
 

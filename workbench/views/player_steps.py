@@ -280,6 +280,7 @@ def place_of_stop(part: Sequence[Record], lanes: Lanes) -> str | None:
 
 _NUMBER = re.compile(r"(?<![\w.(])-?\d+(?:\.\d*)?(?:e[+-]?\d+)?(?![\w),])")  # of a value, not of a shape or a dtype
 _LONGEST = "-1.235e-05"
+THROUGH = f"gradient in {_LONGEST}, out {_LONGEST}"  # of a closed group
 _LAST = 3  # pictures before that are looked at
 _SPARE = 24  # px that a text may be wider than its place: it then comes a little nearer to the edges
 
@@ -297,7 +298,7 @@ def roomy(scene: Scene, before: Storyboard | None = None) -> Storyboard:
             if box.kind == "leaf" and not any(line.startswith("grad ") for line in lines):
                 lines.append(f"grad {values[id]}")
             if box.kind == "group" and not any(line.startswith("gradient ") for line in lines):
-                lines.append(f"gradient in {_LONGEST}, out {_LONGEST}")
+                lines.append(THROUGH)
             boxes[id] = {"lines": tuple(lines), "state": "freed" if box.kind == "saved" else box.state}
     arrows = {}
     for id, arrow in scene.arrows.items():
@@ -319,6 +320,18 @@ def _parts(line: str) -> list[str]:
     """Return the line, or two lines if a value no longer fits next to its shape."""
     head, gap, value = line.partition("  ")
     return [head, value] if gap and columns(line) > CHIP_COLUMNS else [line]
+
+
+def has_room(scene: Scene, board: Storyboard, boxes: Iterable[str], arrows: Iterable[str]) -> bool:
+    """Return True if a picture has room for the texts that these boxes and arrows have in a scene."""
+    ways = {id: scene.arrows[id] for id in arrows}
+    there = {id: scene.boxes[id] for id in [*boxes, *[arrow.target for arrow in ways.values()]]}
+    there |= {box.holder: scene.boxes[box.holder] for box in [*there.values()] if box.holder is not None}
+    sizes, labels = largest(Scene("", there, ways), [], board.density)
+    known, rooms = board.sizes
+    return all(sizes[id][0] <= known[id][0] + _SPARE and sizes[id][1] <= known[id][1] for id in there) and all(
+        labels[id][0] <= rooms[id][0] + _SPARE and labels[id][1] <= rooms[id][1] for id in ways
+    )
 
 
 def within(scene: Scene, board: Storyboard) -> Scene | None:

@@ -16,22 +16,19 @@ from ..autograd.scopes import scope_of
 from ..events import tag
 from ..scene.displays import display_of, displays
 from ..scene.labels import (
-    BEHIND_COLUMNS,
-    LABEL_COLUMNS,
     TEXT_COLUMNS,
     arrow_fields,
     box_fields,
     clean,
     columns,
-    cut,
     native,
 )
 from ..scene.layout import Layout, LayoutUnavailable
-from ..scene.model import Arrow, Box, Detail, Scene, StoryStep
+from ..scene.model import Arrow, Box, Density, Detail, Scene, StoryStep
 from ..scene.picture import img
 from ..scene.storyboard import Storyboard
 from ..stepper.stepper import Stepper
-from ..stepper.steps import Step, Waiting, counted, differing, numbers_of, operation_of, other_branch, ran_of, recorded
+from ..stepper.steps import Step, Waiting, counted, operation_of, other_branch, ran_of, recorded
 from ..trace.frame import Frame, Key
 from ..trace.records import (
     BackwardFinished,
@@ -43,75 +40,41 @@ from ..trace.records import (
     NodeFinished,
     NodeStarted,
     SavedFreed,
-    TensorsFound,
 )
 from ..trace.schema import Record
 from ..trace.values import LIMIT, Value, said, series
 from .folded_graph import DrawCache, FoldedGraph
 from .graph import Graph
 from .grouped_graph import planned
-from .value_display import line_of
+from .player_steps import THROUGH, has_room
+from .value_display import BOX_COLUMNS, brief_of, label_of
 
-_WIDE = -1.235e-05  # no number is longer with 4 significant digits, but for those with an exponent of three
-_FEW = 12  # boxes of a graph whose groups are all open at first
-_ROOM = 30  # columns that what waits at a place takes, as a rule
-_LEAST = len("got 0.0")
-_THROUGH = f"gradient in {_WIDE}, out {_WIDE}"  # a group tells
-_MANY = 6  # values of an array that is wider than any box, whatever they are
-
-_Marks = dict[str, dict[int, str]]  # by place and output
+_SAVED = "Rerun the cell to step."  # below the picture where no kernel has the stepper
+_USUAL = -0.1235  # as long as most gradients are
+_PRODUCT = "-25.2 × -4.0 = 100.8"  # a number on its way
+_RULE = "grad × result, summed to one number"  # below an array, in words
+_Marks = dict[str, dict[int, tuple[str, str]]]  # by place and output: in words, and as a line of a box
 Changes = dict[str, dict[str, dict[str, Any]]]  # "boxes" and "arrows": by id the fields as shown that are new
 
 
-class _Waits(Graph):
-    """The graph, each of the backward's own places with the gradient that waits there."""
+class _Edited(Graph):
+    """The graph, in which places say how the reader changed the gradient that waits there."""
 
-    label = staticmethod(line_of)  # every place has room for the longest of them
-
-    def __init__(self, events: Collection[Record], places: Collection[str]) -> None:
+    def __init__(self, events: Collection[Record]) -> None:
         super().__init__(events)
-        self._places = places
-        found = [event for event in events if isinstance(event, NodeCreated | TensorsFound)]
-        values = [seen.value for event in found for seen in event.tensors]
-        values += [
-            kept.value for event in found if isinstance(event, NodeCreated) for kept in event.saved if kept.value
-        ]
-        self.is_of_numbers = not any(value.shape for value in values)  # no box needs much room
-        self.lines: dict[str, str] = {}  # by place
-        self.changed: _Marks = {}  # by place and output, what the reader made of a gradient
-        self.beside: dict[str, str] = {}  # by place, what another branch has there
+        self.changed: _Marks = {}  # by place and output
 
     def _node(self, frame: Frame, id: str) -> list[Box]:
-        return self._with_line(frame, super()._node(frame, id))
+        return self._marked(super()._node(frame, id))
 
     def _tensor(self, frame: Frame, id: str) -> list[Box]:
-        drawn = super()._tensor(frame, id)
-        return self._with_line(frame, drawn) if frame.tensors[id].role == "leaf" else drawn
+        return self._marked(super()._tensor(frame, id))
 
-    def _with_line(self, frame: Frame, drawn: list[Box]) -> list[Box]:
+    def _marked(self, drawn: list[Box]) -> list[Box]:
         box = drawn[-1]
-        if box.id not in self._places:  # it was recorded while the backward ran
-            return drawn
-        marks = self.changed.get(box.id, {})
-        box.details += tuple(Detail("Changed", "text", f"The gradient for output {nr} {marks[nr]}.") for nr in marks)
-        if box.id in self.lines:
-            line = self.lines[box.id]
-        elif box.kind == "leaf" and frame.tensors[box.id].grad is not None:
-            line = ""
-            if box.id in self.beside:
-                together = f"{box.lines[-1]}, {self.beside[box.id]}"
-                box.lines = (*box.lines[:-1], cut(together, _ROOM))
-        else:
-            received = frame.place(box.id).received
-            room = (TEXT_COLUMNS - 4) // max(1, len(received)) - 2
-            got = [_short(each, room) if each else frame.arrived(box.id, nr, each) for nr, each in enumerate(received)]
-            line = f"got {', '.join(got)}" if received else "no gradient yet"
-            if box.id in self.beside:
-                line = _of_both(line, self.beside[box.id])
-        if line and box.id in self.program.node_names:  # a name that sentences use stays where it can
-            box.lines = _with_last(box, line, TEXT_COLUMNS) if self.is_of_numbers else (*box.lines, line)
-        elif line:
-            box.lines = _with_last(box, line, _ROOM)
+        for nr, (told, line) in self.changed.get(box.id, {}).items():
+            box.lines = (*box.lines, line)
+            box.details += (Detail("Changed", "text", f"The gradient for output {nr} {told}."),)
         return drawn
 
 
@@ -124,7 +87,7 @@ class Stage:
         known = [(graph.id_of(_serial(node)), node) for node in s._task._waiting]
         self.nodes = {id: node for id, node in known if id is not None}
         self.ids = {node: id for id, node in self.nodes.items()}
-        self._view = _Waits(self._events, self.nodes)
+        self._view = _Edited(self._events)
         self._plan = planned(self._events, self._view)
         self.title = self._view.title
         self._start = next(event for event in self._events if isinstance(event, BackwardStarted))
@@ -137,10 +100,12 @@ class Stage:
         self.scene = Scene(self.title)
         self._begin()
         self.sentence = f"{self._start.sentence(self._frame)}."
-        self._redraw(self._frame.touched)
         # Told of all that changes, whoever made it follow; where the graph is another, of the whole picture.
         self.audience: list[Callable[[Changes], None]] = []
-        self._place()
+        self._widest: Storyboard | None = None
+        self._redraw(self._frame.touched)
+        self._room = [self._usual()]  # texts that there is room for; what needs more has everything placed anew
+        self._widest = self._placed()
         self.follow(s)
 
     def board(self) -> Storyboard:
@@ -155,13 +120,38 @@ class Stage:
         """Return all places."""
         return self._widest.layout
 
-    def _place(self) -> None:
-        """Give everything its place, with as many groups open as there is room for."""
-        opened = None if self._plan is None else self._plan.opened
-        board = Storyboard(self.scene, [longest := self._longest_texts(), self._longest_rows(longest)], opened=opened)
-        # What runs is seen in a graph of a few boxes, of which a reader scrolls to the next.
-        few = len(self.scene.boxes) <= _FEW
-        self._widest = board if self._plan is None or few else self._plan.fitting(board)
+    def _placed(self) -> Storyboard:
+        """Return everything in its place, with as many groups open as there is room for at first."""
+        board = Storyboard(self.scene, self._room)
+        if self._plan is None:
+            return board
+        return self._plan.fitting(board.with_open(self._plan.opened))
+
+    def _usual(self) -> StoryStep:
+        """Return gradients of a usual length everywhere, for which room is kept."""
+        tensors = self._frame.tensors
+        shapes = {(state.node or id, state.output_nr): state.value.shape for id, state in tensors.items()}
+        boxes, arrows = {}, {}
+        for id, box in self.scene.boxes.items():
+            tensor = tensors.get(id.partition("@")[0])  # a leaf may be drawn in several groups
+            if box.kind == "leaf" and tensor is not None and tensor.grad is None:
+                grad = f"grad {brief_of(_gradient(tensor.value.shape), BOX_COLUMNS - 5)}"
+                boxes[id] = {"lines": (*box.lines, grad)}
+                boxes[id] |= {"brief": (f"{box.brief[0]}, {grad}", *box.brief[1:])} if box.brief else {}
+            elif box.kind == "group" and not any(line.startswith("gradient ") for line in box.lines):
+                boxes[id] = {"lines": (*box.lines, THROUGH)}
+            elif box.kind == "saved":
+                boxes[id] = {"state": "freed"}
+        largest = max(shapes.values(), default=())  # () in a program of numbers
+        for id, edge in self._frame.edges.items():
+            if id in self.scene.arrows and not self.scene.arrows[id].label:
+                shape = shapes.get((edge.source, edge.output_nr), largest)  # of tensors that nobody holds none is known
+                label = label_of(_gradient(shape))
+                arrows[id] = {
+                    "label": f"{label}\n{_RULE}" if largest else _PRODUCT,
+                    "short": (label if largest else _PRODUCT, None),
+                }
+        return StoryStep("", boxes=boxes, arrows=arrows)
 
     def follow(self, s: Stepper) -> None:
         """Bring the picture up to where the stepper is, and tell what changed by that."""
@@ -170,9 +160,8 @@ class Stage:
         made = [record for step in steps for record in step.made]
         grown = [id(record) for record in made] != [id(record) for record in self._made]
         if grown:
-            lines, there, self._made = self._view.lines, self._view.beside, made
-            self._view = _Waits([*self._events, *made], self.nodes)
-            self._view.lines, self._view.beside = lines, there
+            self._made = made
+            self._view = _Edited([*self._events, *made])
             self._plan = planned([*self._events, *made], self._view)
             self.scene = Scene(self.title)
         if grown or self._finished or before != steps[: len(before)]:
@@ -190,9 +179,18 @@ class Stage:
             over.apply(self._frame)
             clauses.append("the backward pass has finished")
         self._say(s, before, clauses)
-        changes = self._redraw({**self._frame.touched, **self._wait(s)})
+        changes, places = self._redraw({**self._frame.touched, **self._mark(s)}), self._widest
         if grown:
-            self._place()
+            self._room = [self._usual()]
+            self._widest = self._placed()
+        elif not has_room(self.scene, self._widest, changes["boxes"], changes["arrows"]):
+            boxes, arrows = ([getattr(self.scene, part)[id] for id in changes[part]] for part in ("boxes", "arrows"))
+            lines = {box.id: {"lines": box.lines, "brief": box.brief, "state": box.state} for box in boxes}
+            labels = {each.id: {"label": each.label, "brief": each.brief, "short": each.short} for each in arrows}
+            self._room.append(StoryStep("", boxes=lines, arrows=labels))
+            board = Storyboard(self.scene, self._room, opened=self._widest.opened)
+            self._widest = board.with_density(self._widest.density)
+        if places is not self._widest:
             changes = story_of(self.board())
         for each in self.audience:
             each(changes)
@@ -205,7 +203,7 @@ class Stage:
         self._frame, self._cut = self._begun(self._view)
         self._changed: dict[Any, tuple[Any, Any]] = {}
 
-    def _begun(self, view: _Waits) -> tuple[Frame, FoldedGraph | None]:
+    def _begun(self, view: _Edited) -> tuple[Frame, FoldedGraph | None]:
         """Return the graph before the first step, and what draws its groups."""
         frame, plan = Frame(view.program.told_as), self._plan
         for event in self._events:
@@ -219,7 +217,7 @@ class Stage:
             return {}
         known = [*other.steps, *self.scene.boxes]
         if self._beside[0] != known:
-            view = _Waits([*self._events, *self._made], self.nodes)
+            view = _Edited([*self._events, *self._made])
             frame, cut = self._begun(view)
             for step in other.steps:
                 for record in records_of(s, step, frame, self._start.task, self.ids[step.node]):
@@ -227,16 +225,16 @@ class Stage:
             if all(step.error is None for step in other.steps) and len(other.steps) == len(s._to_run()):
                 BackwardFinished(self._start.task).apply(frame)
             edits = {place: (step.replaced[place], new) for step in other.steps for place, new in step.edits.items()}
-            view.changed, brief = self._marks(edits)
-            view.lines = {each: ", ".join(marks.values()) for each, marks in brief.items()}
+            view.changed = self._marks(edits)
             boxes, arrows = (cut or view).draw(frame, list(frame.touched))
             scene = Scene(self.title, {box.id: box for box in boxes}, {arrow.id: arrow for arrow in arrows})
             gone = {"state": "future"}  # what only joins the graph on this branch
+            drawn, density = self._widest.drawn_scene, self._widest.density
             told = {
-                "boxes": {id: _fields(scene.boxes[id]) if id in scene.boxes else gone for id in self.scene.boxes},
+                "boxes": {id: _fields(scene.boxes[id], density) if id in scene.boxes else gone for id in drawn.boxes},
                 "arrows": {
-                    id: arrow_fields(scene.arrows[id], scene) if id in scene.arrows else gone
-                    for id in self.scene.arrows
+                    id: arrow_fields(scene.arrows[id], scene, density) if id in scene.arrows else gone
+                    for id in drawn.arrows
                 },
             }
             self._beside = known, told
@@ -254,42 +252,20 @@ class Stage:
                 clauses.append(clause)
         return clauses + ([f"its operations join the graph as {series(joined)}"] if joined else [])
 
-    def _wait(self, s: Stepper) -> dict[Key, None]:
-        """Note what waits where; return the places where something else waits than before."""
-        changed, brief = self._marks({**self._changed, **s._edits})
-        waits: dict[str, list[str]] = {}
-        for each in s.pending:
-            id = self.ids[each.node]
-            mark = brief.get(id, {}).get(each.input_nr)
-            line = [] if (each.node, each.input_nr) in s._edits else [_line(each)]
-            waits.setdefault(id, []).append("; ".join(line + ([mark] if mark else [])))
-        for id, marks in brief.items():
-            waits.setdefault(id, list(marks.values()))  # it has run
-        before, self._view.changed = {**self._view.beside, **self._view.lines}, changed
-        self._view.lines = lines = {id: ", ".join(parts) for id, parts in waits.items()}
-        self._view.beside = there = self._there(s)
-        now = {**there, **lines}
+    def _mark(self, s: Stepper) -> dict[Key, None]:
+        """Note which gradients the reader changed; return the places of which that is news."""
+        before, now = self._view.changed, self._marks({**self._changed, **s._edits})
+        self._view.changed = now
         return {self._frame.key(id): None for id in {**before, **now} if before.get(id) != now.get(id)}
 
-    def _marks(self, edits: Mapping[Any, tuple[Any, Any]]) -> tuple[_Marks, _Marks]:
-        """Return what each edit changed, by place and output: in words, and short enough for a line."""
+    def _marks(self, edits: Mapping[Any, tuple[Any, Any]]) -> _Marks:
+        """Return what each edit changed."""
         changed: _Marks = {}
-        brief: _Marks = {}
         for (node, nr), (old, new) in edits.items():
             told = f"changed to {_short(new)}, was {_short(old)}"
-            changed.setdefault(self.ids[node], {})[nr] = told
-            room = TEXT_COLUMNS if numbers_of(new).shape else _ROOM
-            fits = len(told) <= room
-            brief.setdefault(self.ids[node], {})[nr] = told if fits else f"changed to {_short(new, room - 11)}"
-        return changed, brief
-
-    def _there(self, s: Stepper) -> dict[str, str]:
-        """Return where a gradient differs from the other branch, and what that one has there, in words."""
-        other, found = other_branch(s), differing(s, self.called)
-        told: dict[str, list[str]] = {}
-        for each in found:
-            told.setdefault(self.ids[each.node], []).append(_short(each.second, (TEXT_COLUMNS - 18) // 2))
-        return {id: f"{', '.join(values)} on {other.name}" for id, values in told.items()} if other is not None else {}
+            line = told if columns(told) <= TEXT_COLUMNS else f"changed to {_short(new, TEXT_COLUMNS - 11)}"
+            changed.setdefault(self.ids[node], {})[nr] = told, line
+        return changed
 
     def _say(self, s: Stepper, before: list[Step], clauses: list[str]) -> None:
         edits, self._edits = self._edits, {place: new for place, (_, new) in s._edits.items()}
@@ -321,51 +297,16 @@ class Stage:
             self._cut.forget()
         boxes, arrows = (self._cut or self._view).draw(self._frame, list(keys))
         scene = self.scene
-        return {
-            "boxes": _renewed(scene.boxes, boxes, _fields),
-            "arrows": _renewed(scene.arrows, arrows, lambda arrow: arrow_fields(arrow, scene)),
+        density: Density = "full" if self._widest is None else self._widest.density
+        found = {
+            "boxes": _renewed(scene.boxes, boxes, lambda box: _fields(box, density)),
+            "arrows": _renewed(scene.arrows, arrows, lambda arrow: arrow_fields(arrow, scene, density)),
         }
-
-    def _longest_texts(self) -> StoryStep:
-        """Return every box and arrow with the longest text it may get, so that nothing moves later."""
-        shapes: dict[tuple[str, int], tuple[int, ...]] = {}
-        for id, state in self._frame.tensors.items():
-            shapes[state.node or id, state.output_nr] = state.value.shape
-        widest = max([_longest(shape) for shape in shapes.values()], key=lambda value: len(line_of(value)))
-        boxes, arrows = {}, {}
-        for id, box in self.scene.boxes.items():
-            if id in self.nodes:
-                value = _longest(shapes[id, 0]) if (id, 0) in shapes else widest
-                text = value.text(line=TEXT_COLUMNS - 11)
-                wide = value.shape or (self._view.is_of_numbers and id in self._view.program.node_names)
-                line = cut(f"changed to {text}, was {text}", TEXT_COLUMNS if wide else _ROOM)
-                twice = box.kind == "leaf" and value.shape
-                boxes[id] = {"lines": (*box.lines[:-1], line, *([line] if twice else []))}
-            elif box.kind == "group":
-                told = any(line.startswith("gradient ") for line in box.lines)
-                boxes[id] = {"lines": box.lines if told else (*box.lines, _THROUGH)}
-            elif box.kind == "saved":
-                boxes[id] = {"state": "freed"}
-        for id in self.scene.arrows:
-            edge = self._frame.edges.get(id)
-            known = shapes.get((edge.source, edge.output_nr)) if edge is not None else None
-            label, slope = line_of(widest if known is None else _longest(known)), "×" * LABEL_COLUMNS
-            if known is not None:
-                label = f"{label}\n{slope}" if known else slope  # a single number is part of the slope's line
-            arrows[id] = {"label": label}
-        return StoryStep("", boxes=boxes, arrows=arrows)
-
-    def _longest_rows(self, longest: StoryStep) -> StoryStep:
-        """Return the boxes whose longest text is below the title, each with the longest text after it.
-
-        That may take more width.
-        """
-        boxes = {}
-        for id, fields in longest.boxes.items():
-            room = BEHIND_COLUMNS - columns(self.scene.boxes[id].title)
-            if len(lines := fields.get("lines", ())) == 1 and _LEAST <= room < columns(lines[0]):
-                boxes[id] = {"lines": ("×" * room,)}
-        return StoryStep("", boxes=boxes)
+        if self._widest is None:
+            return found
+        drawn = self._widest.drawn_scene
+        there = {"boxes": drawn.boxes, "arrows": drawn.arrows}
+        return {part: {id: new for id, new in found[part].items() if id in there[part]} for part in found}
 
 
 _stages: WeakKeyDictionary[Stepper, Stage] = WeakKeyDictionary()
@@ -383,7 +324,9 @@ def shown(stepper: Stepper) -> dict[str, Any]:
     except LayoutUnavailable as problem:
         return {"text/plain": f"{text}\n\n{problem}"}
     view_of = display_of(Stage)
-    return {"text/plain": text, "text/html": still} if view_of is None else view_of(stage, stepper).faces(text, still)
+    if view_of is None:
+        return {"text/plain": text, "text/html": still}
+    return view_of(stage, stepper).faces(text, f"{still}<p>{_SAVED}</p>")
 
 
 displays[Stepper] = shown
@@ -392,6 +335,7 @@ displays[Stepper] = shown
 def story_of(board: Storyboard) -> dict[str, Any]:
     """Return a still picture as the player gets it, each box with its own details: boxes come and change one by one."""
     story = board.to_dict()
+    story.pop("brief", None)  # a picture that is followed is drawn in one form
     for each in story["boxes"]:
         each["details"] = _details(board.scene.boxes[each["id"]])
     return story
@@ -409,41 +353,27 @@ def _details(box: Box) -> list[dict[str, Any]]:
     return [{"heading": clean(each.heading), "kind": each.kind, "body": native(each.body)} for each in box.details]
 
 
-def _fields(box: Box) -> dict[str, Any]:
-    return box_fields(box) | {"details": _details(box)}
+def _fields(box: Box, density: Density) -> dict[str, Any]:
+    return box_fields(box, density) | {"details": _details(box)}
 
 
 def _serial(node: Node) -> int:
     return tag(node.variable) if type(node) is AccumulateGrad else tag(node)
 
 
-def _longest(shape: tuple[int, ...]) -> Value:
+def _gradient(shape: tuple[int, ...]) -> Value:
+    """Return a gradient of this shape, as long as most are."""
     size = int(np.prod(shape))
-    return Value.of(np.full(shape if size <= LIMIT else LIMIT + 1, _WIDE))
+    return Value.of(np.full(shape if size <= LIMIT else LIMIT + 1, _USUAL))
 
 
-def _line(waiting: Waiting) -> str:
-    """Return what waits at a place, as text in a box."""
+def waiting_line(waiting: Waiting) -> str:
+    """Return what waits at a place, in words."""
     if waiting.grad is None:
         return "no gradient"
     if waiting.missing:
-        return f"so far {_short(waiting.grad, TEXT_COLUMNS - 19)}, {waiting.missing} to come"
-    return f"waits: {_short(waiting.grad, TEXT_COLUMNS - 7)}"
-
-
-def _of_both(line: str, there: str) -> str:
-    """Return what a place got, and what it got on another branch, in the room of a line."""
-    told = f"{line}, {there}"
-    return told if columns(told) <= _ROOM else cut(told.removeprefix("got "), TEXT_COLUMNS)
-
-
-def _with_last(box: Box, line: str, room: int) -> tuple[str, ...]:
-    """Return a box's lines with one more, after the number before it, or instead of the first if that is too long."""
-    *before, last = box.lines or ("",)
-    if not last or columns(last) > room // 2 + 1 or len(before) != (box.kind == "leaf"):
-        return (*box.lines, line)
-    together = f"{last} · {line}"
-    return (*before, together) if columns(together) <= room else (*box.lines, line)[1:]
+        return f"has {_short(waiting.grad, TEXT_COLUMNS)} so far, {waiting.missing} to come"
+    return f"waits: {_short(waiting.grad, TEXT_COLUMNS)}"
 
 
 def _short(gradient: Any, room: int | None = None) -> str:

@@ -11,10 +11,9 @@ from collections.abc import Callable
 from contextlib import redirect_stdout
 from typing import Any
 
-import numpy as np
 import traitlets
 
-from ..autograd.node import AccumulateGrad, Node
+from ..autograd.node import Node
 from ..autograd.scopes import scope_of
 from ..stepper.stepper import Stepper
 from ..stepper.steps import (
@@ -31,7 +30,7 @@ from ..stepper.steps import (
 )
 from ..stepper.typed import typed
 from ..trace.values import Value
-from ..views.stepper_picture import Changes, Stage, places_of, story_of
+from ..views.stepper_picture import Changes, Stage, places_of, story_of, waiting_line
 from .live import Live, module
 
 CONDITIONS = ["not finite", "norm > 100", "norm < 1e-6"]  # what a run can stop at besides places
@@ -39,11 +38,9 @@ COLUMNS = 24  # of a gradient's text where two are side by side
 LAST = 3  # values told of what is watched
 MOST = 100  # differences told
 PAUSE = 0.05  # s between two pictures of a stepper that code drives, at least
-_PREDICT_FIRST = "Type your prediction first, or turn predict mode off."
 _CHOOSE = "Select a node of this backward pass first."
 _NO_OUTPUT = "Choose which output's gradient to change, by its number, not {!r}."
 
-RIGHT = 0.005  # a guess this close, relative to the gradient's norm, is right: people type up to 3 digits
 _TOLD = 2000  # characters of what is answered, and of what code printed
 
 
@@ -64,7 +61,7 @@ class StepperView(Live):
 
     def __init__(self, stepper: Stepper, stage: Stage) -> None:
         self._stepper, self._stage = weakref.ref(stepper), stage
-        self._predicts = self._answers = False
+        self._answers = False
         self._watched: list[str] = []  # the ids of nodes
         self._said = self._printed = ""  # what was wrong with a request, and what code of the user's printed in it
         self._answered = 0
@@ -123,7 +120,7 @@ class StepperView(Live):
             "next": None if s.current is None else ids[s.current],
             "called": "" if s.current is None else self._stage.called(s.current),
             "failed": s.error is not None,
-            "waiting": [[ids[w.node], w.input_nr] for w in s.pending if w.grad is not None],
+            "waiting": [[ids[w.node], w.input_nr, waiting_line(w)] for w in s.pending if w.grad is not None],
             "marks": {
                 "breakpoint": [ids[n] for n in s._to_run() if any(stop.stops_before(n) for stop in s.breakpoints)],
                 "watched": self._watched[:],
@@ -138,8 +135,6 @@ class StepperView(Live):
             "beside": self._stage.beside(s),
             "said": self._said,
             "printed": self._printed,
-            "predicts": self._predicts,
-            "questions": self._questions(s) if self._predicts else [],
             "operations": [*operations, *scopes, *CONDITIONS],
             "scopes": scopes,
             "answered": self._answered,
@@ -180,7 +175,7 @@ class StepperView(Live):
         self._answers, before = True, stepper.position
         try:
             with redirect_stdout(printed):
-                self._said = self._do(stepper, message) or ""
+                self._do(stepper, message)
         except Exception as error:  # of the user's code too: the stepper stays usable, and the picture says it
             ran = stepper.position > before
             self._said = f"{type(error).__name__}: {error}" if ran else str(error)
@@ -189,20 +184,17 @@ class StepperView(Live):
         self._said, self._printed = self._said[:_TOLD], printed.getvalue()[-_TOLD:]
         self.update()
 
-    def _do(self, s: Stepper, message: dict[str, Any]) -> str | None:
-        what, text, guesses = str(message.get("do")), str(message.get("text", "")), message.get("guesses")
+    def _do(self, s: Stepper, message: dict[str, Any]) -> None:
+        what, text = str(message.get("do")), str(message.get("text", ""))
         runs: dict[str, Callable[[], Any]] = {
+            "step": s.step,
             "run": s.run,
             "until": lambda: s.run(until=text),
             "over": lambda: s.over(_scope(s, text)),
             "back": lambda: s.back(min(1, s.position)),
             "switch": lambda: s.switch({str(nr): each for nr, each in enumerate(s.branches)}.get(text, text)),
         }
-        if what == "step":
-            return self._step(s, guesses if isinstance(guesses, list) else [])
         if what in runs:
-            if self._predicts and what not in ("back", "switch"):
-                return _PREDICT_FIRST
             runs[what]()
         elif what == "edit":
             s.edit(self._chosen(message), _output(message.get("nr")), typed(text))
@@ -213,49 +205,6 @@ class StepperView(Live):
             s.breakpoints[:] = [stop for stop in s.breakpoints if stop not in gone]
         elif what == "watch":
             self._watch(self._stage.ids[self._chosen(message)])
-        elif what == "predict":
-            self._predicts = not self._predicts
-        return None
-
-    def _step(self, s: Stepper, texts: list[str]) -> str:
-        if not self._predicts or s.current is None:
-            s.step()
-            return ""
-        names = self._questions(s)
-        if len(texts) < len(names) or not all(str(text).strip() for text in texts):
-            return _PREDICT_FIRST
-        guesses = [typed(str(text)) for text in texts]
-        places = _guessed(s, s.current)
-        s.step()
-        taken = s.steps[-1]
-        if taken.leaf is not None:
-            came = taken.incoming if taken.captured else (taken.leaf.grad,)
-        else:
-            came = tuple(taken.outgoing[place] for place in places)
-        sizes = [(name, numbers_of(grad).shape) for name, grad in zip(names, came, strict=False) if grad is not None]
-        other = [told for told, guess in zip(sizes, guesses, strict=False) if np.shape(guess) != told[1]]
-        if other and len(sizes) == len(guesses) and taken.error is None and not taken.hooks:
-            s.back()  # nothing is lost by another try
-            name, shape = other[0]
-            return f"{name[0].upper()}{name[1:]} has the shape {shape}: type {_typed(shape)}."
-        told = [
-            f"{name}: {closeness(guess, None if grad is None else numbers_of(grad))}"
-            for name, guess, grad in zip(names, guesses, came, strict=False)
-        ]
-        return f"Your prediction of {'; of '.join(told)}." if told else ""
-
-    def _questions(self, s: Stepper) -> list[str]:
-        """Return what to predict before the next step: each gradient that it sends."""
-        node = s.current
-        if node is None:
-            return []
-        name = self._stage.called(node)
-        if type(node) is AccumulateGrad:
-            return [f"{name}.grad"]
-        inputs = _guessed(s, node)
-        edges = node.edges()
-        told = [f"what {name} sends to {self._stage.called(to)}" for i in inputs if (to := edges[i][0]) is not None]
-        return [f"{each} (input {i})" if told.count(each) > 1 else each for i, each in zip(inputs, told, strict=True)]
 
     def _chosen(self, message: dict[str, Any]) -> Node:
         """Return the node that a message names.
@@ -314,20 +263,6 @@ def _scope(s: Stepper, text: str) -> str:
     return next((scope for node in left if (scope := scope_of(node)) is not None), text)
 
 
-def _typed(shape: tuple[int, ...]) -> str:
-    """Return how to type an array of a shape, in words."""
-    if not shape:
-        return "one number"
-    rows = "a list, [1, 2, …]" if len(shape) == 1 else "a list of rows, [[1, 2, …], …]"
-    return f"{int(np.prod(shape))} numbers as {rows}"
-
-
-def _guessed(s: Stepper, node: Node) -> list[int]:
-    """Return the inputs to which a node will send a gradient."""
-    needed = s._task._needed
-    return [i for i, (to, _) in enumerate(node.edges()) if to is not None and (needed is None or to in needed)]
-
-
 def _stops(s: Stepper, node: Node) -> list[Breakpoint]:
     return [stop for stop in s.breakpoints if stop.stops_before(node)]
 
@@ -339,34 +274,3 @@ def _end(view: StepperView) -> None:
 
 def _leave(ipython: Any, heard: Callable[[], None]) -> None:
     ipython.events.unregister("post_execute", heard)
-
-
-# Numbers that a reader types, and how close a guess at a gradient came.
-
-
-def closeness(guess: Any, gradient: Any) -> str:
-    """Return how close a guess was: right, off by 10%, wrong sign, wrong shape."""
-    mine = np.asarray(guess, dtype=np.float64)
-    if gradient is None:
-        return "there is no gradient"
-    truth = np.asarray(gradient, dtype=np.float64)
-    if mine.shape != truth.shape:
-        return f"wrong shape: expected {_sizes(truth)}, got {_sizes(mine)}"
-    if not (np.isfinite(mine).all() and np.isfinite(truth).all()):
-        return "right" if np.array_equal(mine, truth, equal_nan=True) else "not finite where the answer is"
-    scale = float(np.linalg.norm(truth.ravel()))
-    error = float(np.linalg.norm((mine - truth).ravel()))
-    if error <= RIGHT * scale:
-        return "right"
-    if not scale:
-        return "wrong: the answer is zero"
-    if float(np.linalg.norm((mine + truth).ravel())) <= RIGHT * scale:
-        return "wrong sign"
-    if truth.size == 1 and (mine * truth < 0).all():
-        return "wrong sign and size"
-    percent = 100 * error / scale
-    return f"off by {percent:.0f}%" if percent < 1000 else f"off by a factor of {error / scale:.2g}"
-
-
-def _sizes(array: np.ndarray) -> str:
-    return f"{array.shape}" if array.shape else "a single number"

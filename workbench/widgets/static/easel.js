@@ -418,11 +418,11 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
   return {
     root, drawn, view, draw, redraw, boxOf, chosen, menu: more, placeOf,
     /** Scroll so that a box stands where it stood, and give it the keys. */
-    hold(id, { left, top }) {
+    hold(id, { left, top }, keys = !habits.sought) {
       view.keep([]); // what the step is about may lie elsewhere
       const now = placeOf(id);
       view.element.scrollBy(now.left - left, now.top - top);
-      if (!habits.sought) focusOn(drawn.groups.get(boxes.get(id)));
+      if (keys) focusOn(drawn.groups.get(boxes.get(id)));
     },
     /** How the picture is looked at: as large as it is now, unless all of it is to be seen. */
     look() {

@@ -131,9 +131,10 @@ function stage(el, storyboard, options = {}) {
   const numbers = steps.map((step) => (number += step.stands ?? 1));
   const { bar, caption, show, playing } = controls(numbers, { visit, move, play }, story.again ? "backward " : "", teller(storyboard.boxes));
   const film = parts(steps, visit, storyboard.curves);
-  const guess = prediction(story, () => {
-    focusOn(root);
+  const guess = prediction(() => {
+    const typing = keysAt()?.name === "guess";
     arrive(seen + 1);
+    if (!typing || !guess.asked()) focusOn(root); // else the next guess is typed where the last one was
   });
   const along = (by) => (film?.held() ? film.by(by) : move(by));
   const bound = {
@@ -213,7 +214,7 @@ function stage(el, storyboard, options = {}) {
   function arrive(target) {
     pause();
     go(target);
-    if (predicts) guess.ask(steps[seen + 1]);
+    if (predicts) guess.ask(steps[seen + 1], story);
   }
   function visit(target) {
     if (!predicts || min(last, target) <= seen) return arrive(target);
@@ -232,7 +233,7 @@ function stage(el, storyboard, options = {}) {
     if (guess.element.contains(keysAt())) focusOn(root); // it is about to go
     guess.element.hidden = !yes;
     seen = position;
-    guess.ask(yes && steps[seen + 1]);
+    guess.ask(yes && steps[seen + 1], story);
     menu.update();
   }
   function play() {

@@ -11,6 +11,7 @@ import { renderGrowing } from "./growing.js";
 import { folded } from "./fold.js";
 import { AGAIN, BUSY, change, living, lostWith, refreshed, renewed, wire } from "./kernel.js";
 import { inhabit } from "./places.js";
+import { arriving, holding, prediction, shapeOf } from "./predicting.js";
 import { playerRoot } from "./root.js";
 import { button, icon } from "./window.js";
 
@@ -33,7 +34,7 @@ const badge = (mark, place = {}) =>
  * Buttons, fields and sentences: `ask` sends a request, `chosen` is the id of the box it is about, `see` brings one into
  * sight.
  */
-function stepperControls(first, ask, chosen, see, tell) {
+function stepperControls(first, ask, chosen, see, tell, guess) {
   const it = () => ({ id: chosen() }), named = (action, label, message, ...face) => button(action, label, () => ask({ do: action, ...message() }), ...face);
   const field = (name, label, attributes = {}) =>
     html("input", { type: "text", spellcheck: "false", autocomplete: "off", name, "aria-label": label, ...attributes });
@@ -43,11 +44,10 @@ function stepperControls(first, ask, chosen, see, tell) {
   const until = field("until", "Operation, scope or condition to run until", { list: places.id, placeholder: "e.g. mul" });
   const branches = choice("switch", "Branch"), nr = choice("nr", "Output");
   const value = field("edit", "New gradient", { placeholder: "0.5 or [1, 2]" });
-  const guesses = () => [...questions.querySelectorAll("input")].map((input) => input.value);
   const wide = (text) => html("span.wb-wide", {}, text); // where there is room
   const buttons = {
     back: named("back", "Back (←)", () => ({}), icon("back"), wide("Back")),
-    step: named("step", "Step (→)", () => ({ guesses: guesses() }), "Step", icon("step")),
+    step: button("step", "Step (→)", () => (guess.asked() ? guess.check() : ask({ do: "step" })), "Step", icon("step")),
     run: named("run", "Run (r)", () => ({}), wide("Run"), icon("last")),
     until: button("until", "Run until (u)", () => (until.value ? ask({ do: "until", text: until.value }) : until.focus()), "Run until"),
     breakpoint: named("breakpoint", "Breakpoint (b)", it, "Breakpoint"),
@@ -56,11 +56,11 @@ function stepperControls(first, ask, chosen, see, tell) {
   };
   const group = (...parts) => html("span.wb-group", {}, ...parts), line = (name) => html("p", { class: name });
   const row = (name, ...parts) => html("div.wb-row", { role: "group", "aria-label": name }, ...parts);
-  const node = html("span.wb-node"), waits = group(nr, value, buttons.edit);
+  const node = html("span.wb-node"), has = html("span.wb-has"), waits = group(has, nr, value, buttons.edit);
   const sentence = html("p.wb-sentence", { "aria-live": "polite" }), standing = html("span.wb-standing");
   const said = html("p.wb-said", { role: "status" }), warnings = line("wb-warnings"), printed = line("wb-printed");
   const differs = html("p.wb-first", { role: "status" }), notes = html("div.wb-notes", { role: "status" }, warnings, printed);
-  const questions = row("Prediction"), about = row("Selected node", node, buttons.breakpoint, buttons.watch, waits);
+  const about = row("Selected node", node, buttons.breakpoint, buttons.watch, waits);
   const bar = html("div.wb-bar", {}, group(buttons.back, buttons.step, buttons.run), group(until, places, buttons.until));
   offer(places, first.operations.map((name) => [name, ""]));
   upon(branches, "change", () => ask({ do: "switch", text: branches.value }));
@@ -81,8 +81,8 @@ function stepperControls(first, ask, chosen, see, tell) {
     desk.hidden = !desk.firstChild;
     if (at >= 0) (held().slice(0, at + 1).at(-1) ?? desk.closest("[tabindex]")).focus();
   };
-  let asked = "", laid = "";
-  const show = (now, box, gone) => {
+  let laid = "";
+  const show = (now, box, gone, predicts) => {
     const off = (parts, yes) => parts.forEach((part) => (buttons[part].ariaDisabled = Boolean(yes)));
     const press = (part, yes) => (buttons[part].ariaPressed = yes);
     fill(sentence, ...(gone ? [gone] : tell(now.sentence)));
@@ -100,21 +100,18 @@ function stepperControls(first, ask, chosen, see, tell) {
       lay(now);
     }
     laid = lies;
-    const asks = JSON.stringify([now.questions, now.position]); // the same ones keep what was typed
-    if (asks !== asked) fill(questions, "Predict: ", ...now.questions.map((of) =>
-      html("label", {}, of, field("step", of, { placeholder: "0.5 or [1, 2]" }))), now.questions.length ? "" : "nothing");
-    asked = asks;
-    questions.hidden = !now.predicts;
-    about.hidden = now.predicts || !box;
+    guess.element.hidden = !predicts;
+    about.hidden = predicts || !box;
     press("breakpoint", now.marks.breakpoint.includes(box?.id));
     press("watch", now.marks.watched.includes(box?.id));
     off(["back"], gone || !now.position);
     off(["step"], gone || !now.next);
-    off(["run", "until"], gone || !now.next || now.predicts);
+    off(["run", "until"], gone || !now.next || predicts);
     off(["breakpoint", "watch", "edit"], gone);
     held().forEach((each) => (each.ariaDisabled = Boolean(gone)));
-    const nrs = now.waiting.filter(([id]) => id === box?.id).map(([, i]) => [i, `output ${i}`]), at = nr.value;
+    const there = now.waiting.filter(([id]) => id === box?.id), nrs = there.map(([, i]) => [i, `output ${i}`]), at = nr.value;
     waits.hidden = !nrs.length;
+    fill(has, (has.title = there.map(([, , told]) => told).join("; ")));
     offer(nr, nrs);
     nr.value = nrs.some(([i]) => String(i) === at) ? at : nrs[0]?.[0];
     nr.hidden = !nrs[1];
@@ -123,7 +120,7 @@ function stepperControls(first, ask, chosen, see, tell) {
     fill(node, (node.title = title));
   };
   const told = html("div.wb-caption", { role: "group", "aria-label": "Status", tabindex: 0 }, said, differs, html("div", {}, standing, sentence), notes);
-  return { bar, below: [html("div.wb-tell", {}, told, desk), html("div.wb-asks", {}, questions, about)], buttons, held, until, value, standing, questions, show };
+  return { bar, below: [html("div.wb-tell", {}, told, desk), html("div.wb-asks", {}, guess.element, about)], buttons, held, until, value, standing, show };
 }
 
 /**
@@ -179,11 +176,12 @@ function twin({ element: own }, drawn, press) {
 function renderStepper(view) {
   let leave = stepperView(view, again);
   function again() {
-    const { el } = view, { activeElement: held } = document, action = held?.dataset.action;
-    const inside = el.contains(held) && !view.held;
+    const { el } = view, { activeElement: held } = document, { action } = held?.dataset ?? {}, { name } = held ?? {}, group = held?.closest?.(".wb-box")?.dataset.id;
+    const inside = el.contains(held);
     leave();
     leave = stepperView(view, again);
-    if (inside) focusOn(el.querySelector(`[data-action="${action}"]`) ?? el.firstElementChild);
+    const place = action ? `[data-action="${action}"]` : name ? `[name="${name}"]` : group ? `.wb-box[data-id="${group}"]` : "none";
+    if (inside) focusOn(el.querySelector(place) ?? el.firstElementChild);
   }
   return () => leave();
 }
@@ -204,12 +202,11 @@ function stepperView(view, again) {
   const kernel = wire(model, "stepper", {
     hear, busy: () => fill(controls.standing, BUSY), cut: () => show(),
   });
-  const { ask } = kernel, controls = stepperControls(shown.status, ask, () => place()?.id, see, teller(story.boxes)), { buttons, bar, below } = controls;
-  const step = () => {
-    const empty = [...controls.questions.querySelectorAll("input")].find((input) => !input.value);
-    (empty ? empty.focus() : buttons.step.click());
-  };
+  const { ask } = kernel, guess = (view.guess ??= prediction(() => view.reveal()));
+  const controls = stepperControls(shown.status, ask, () => place()?.id, see, teller(story.boxes), guess), { buttons, bar, below } = controls;
+  const step = () => buttons.step.click();
   const off = () => Boolean(kernel.gone), enter = (part) => !part.closest("[hidden]") && part.focus();
+  view.reveal = () => ask({ do: "step" });
   const bound = {
     ArrowRight: step, s: step, ArrowLeft: () => buttons.back.click(), r: () => buttons.run.click(),
     u: () => enter(controls.until), o: over, b: () => place() && buttons.breakpoint.click(),
@@ -217,15 +214,16 @@ function stepperView(view, again) {
     x: () => controls.held()[0]?.focus(), d: () => see(first()),
     n: () => ask({ do: "switch", text: (shown.status.branch + 1) % shown.status.branches.length }),
   };
-  const { root, drawn, view: sight, placeOf, hold, look, draw, redraw, boxOf, point, menu, destroy } = easel(el, story, items, {
+  const { root, drawn, view: sight, placeOf, hold, look, chosen: looks, draw, redraw, boxOf, point, menu, destroy } = easel(el, story, items, {
     label: `Stepper: ${story.title}`, name: "wb-stepper", bar, below, keys: ACTS, bound, adorn, enter: fold, chosen: view.chosen,
-    choices: [{ action: "predict", label: "Predict", key: "p", act: predict, on: () => shown.status.predicts, off },
+    choices: [{ action: "predict", label: "Predict", key: "p", act: predict, on: () => view.predicts, off },
       { action: "over", label: "Run over a scope", key: "o", act: over, off }],
     typed(event) {
       const { key, target } = event;
       if (!target.name || (key !== "Escape" && key !== "Enter")) return;
       event.preventDefault();
       if (key === "Escape") root.focus();
+      else if (target.name === "guess") guess.check();
       else buttons[target.name]?.click();
     },
   });
@@ -249,7 +247,8 @@ function stepperView(view, again) {
     group.ariaLabel = [group.ariaLabel, ...found].join(", ");
   }
   function over() {
-    ask({ do: "over", text: controls.until.value });
+    if (view.predicts) guess.focus();
+    else ask({ do: "over", text: controls.until.value });
   }
   function first() {
     return shown.status.differs.rows[0]?.[0];
@@ -262,12 +261,29 @@ function stepperView(view, again) {
     if (!box.fold) return false;
     if (!opened.delete(box.id)) opened.add(box.id);
     view.chosen = look();
+    focusOn(drawn.groups.get(box));
     view.held = [box.id, placeOf(box.id)];
     again();
     return true;
   }
   function predict() {
-    ask({ do: "predict" });
+    if (guess.element.contains(keysAt())) focusOn(root); // it is about to go
+    view.predicts = !view.predicts;
+    wonder();
+    show();
+  }
+  /** Ask what the next node sends, or what the next leaf's grad becomes; or judge what was asked before the last step. */
+  function wonder(ran) {
+    const all = (part) => list(shown.picture[part]), among = new Map(all("boxes").map((box) => [box.id, box]));
+    const about = (id, truth) => {
+      const sends = all("arrows").filter(({ target, kind, state }) => target === id && kind === "edge" && (!truth || state !== "idle"));
+      const found = among.get(id)?.kind === "leaf" ? { of: "", title: `${words(among.get(id).title)}.grad`, shape: shapeOf(among.get(id)), truth: null, ...(truth && holding(among.get(id))) } : arriving(sends, among);
+      return found && { ...found, ...(!truth && { truth: undefined }) };
+    };
+    if (ran) guess.judge(about(ran, true));
+    const typing = guess.element.contains(keysAt());
+    guess.put(view.predicts && shown.status.next ? about(shown.status.next) : null);
+    if (typing && !guess.asked()) focusOn(root);
   }
   function show() {
     const before = marks;
@@ -277,7 +293,7 @@ function stepperView(view, again) {
       if (at && !marks[at]?.includes(mark)) (marks[at] ??= []).push(mark);
     }
     for (const id of Object.keys({ ...before, ...marks })) if (words(before[id]) !== words(marks[id])) draw(boxes.get(id));
-    controls.show(shown.status, place(), kernel.gone);
+    controls.show(shown.status, place(), kernel.gone, view.predicts);
     const { beside, branches, branch } = shown.status;
     side.show(beside, onBranch, branches[branch][0], Object.keys(marks).filter((id) => marks[id].includes("differs")));
     menu.update();
@@ -293,9 +309,15 @@ function stepperView(view, again) {
     view.differs = found;
   }
   function hear(news) {
-    if (Array.isArray(news.picture.boxes)) return again();
-    const { position: before, branch } = shown.status;
+    const { position: before, branch, next } = shown.status, at = standing(next)?.id;
+    const anew = Array.isArray(news.picture.boxes), held = at && anew && [at, placeOf(at)];
     shown = model.get("shown"); // initialize() heard it first
+    if (view.predicts && shown.status.position !== before) wonder(shown.status.position === before + 1 && next);
+    if (anew) {
+      view.chosen = looks;
+      view.held = held; // what runs stays where it is on the screen, though all is placed anew around it
+      return again();
+    }
     const changed = folds ? refreshed(items, seen()) : change(items, news.picture);
     const { position } = shown.status;
     redraw(changed);
@@ -307,8 +329,8 @@ function stepperView(view, again) {
   }
   show();
   follow();
-  if (view.held) {
-    hold(...view.held);
+  if (boxes.has(view.held?.[0])) {
+    hold(...view.held, false);
     view.held = null;
   }
   return () => {
