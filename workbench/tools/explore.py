@@ -227,6 +227,7 @@ class Exploration(Picture):
     def board(self) -> Storyboard:
         """Return a still picture of the graph at the sliders' current positions."""
         board = Storyboard(self._drawn(self._run, self.values, self.moved), title=self.storyboard.title)
+        board = board.with_density(self._all.density)
         with suppress(LayoutUnavailable):  # it can still be told in words
             board.layout = self._all.layout
         return board
@@ -330,7 +331,8 @@ class Exploration(Picture):
         self._all = Storyboard(Scene(before.scene.title, before.scene.boxes | boxes, before.scene.arrows | arrows))
         with suppress(LayoutUnavailable):  # it can still be told in words
             graph_alone = Scene(drawn.title, {id: box for id, box in drawn.boxes.items() if id != _PLOT}, drawn.arrows)
-            new, old, (wide, high) = roomy(graph_alone).layout, before.layout, PLOT
+            room, old, (wide, high) = roomy(graph_alone), before.layout, PLOT
+            new, self._all = room.layout, self._all.with_density(room.density if not prefix else before.density)
             beside = {_PLOT: Rectangle(new.width, MARGIN, wide, high)}
             self._all.layout = replace(
                 new,
@@ -387,7 +389,7 @@ class Exploration(Picture):
         first = next(iter(self.inputs.values()))
         others = [f"{each.name} = {_brief(each.start)}" for each in self.inputs.values() if each is not first]
         title = f"{self.name} over {first.name}" + (f", with {series(others)}" if others else "")
-        board = Storyboard(Scene(title, boxes, arrows), steps, start=start)
+        board = Storyboard(Scene(title, boxes, arrows), steps, start=start).with_density(self._all.density)
         with suppress(LayoutUnavailable):  # it can still be told in words
             board.layout = self._all.layout
         return board
