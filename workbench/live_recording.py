@@ -130,7 +130,7 @@ class _Painter:
         there = within(now, self._whole)
         if there is None:
             self._whole, there = roomy(now, self._whole), now
-        still = Storyboard(there, title=board.title)
+        still = Storyboard(there, title=board.title).with_density(self._whole.density)
         still.layout = self._whole.layout
         self._growing.follow(still)
 

@@ -89,7 +89,7 @@ def test_a_thousand_quick_steps_are_not_a_thousand_messages() -> None:
         s.step()
     browser.view.update()
     assert len(browser.heard) < 60
-    assert browser.status["done"] and browser.lines("w")[-1].startswith("grad ") and w.grad is not None
+    assert browser.status["done"] and "grad " in browser.lines("w")[-1] and w.grad is not None
 
 
 @pytest.mark.slow

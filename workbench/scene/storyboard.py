@@ -319,9 +319,12 @@ class Storyboard:
         scene = self.drawn_scene if drawn else self.scene
         return Scene(self.title, dict(scene.boxes), dict(scene.arrows))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the storyboard as JSON-native values, laid out and with its texts fitted, as the player gets it."""
-        story = self.flat_dict() | (
+    def to_dict(self, small: bool = True) -> dict[str, Any]:
+        """Return the storyboard as JSON-native values, laid out and with its texts fitted, as the player gets it.
+
+        It has what a `small` window shows of it too.
+        """
+        story = self.flat_dict(small) | (
             {"levels": self.layouts_dict()} if self.folding.groups and not self.has_rows else {}
         )
         inside = self.inside_dict()
@@ -345,7 +348,7 @@ class Storyboard:
         """Return the part of `to_dict` about the inside of groups."""
         return {region or "": layout.to_dict() for region, layout in self.layouts.items()}
 
-    def flat_dict(self) -> dict[str, Any]:
+    def flat_dict(self, small: bool = True) -> dict[str, Any]:
         """Return `to_dict` without the inside of groups."""
         details = _Details()
         story: dict[str, Any] = {
@@ -366,10 +369,10 @@ class Storyboard:
             told |= {"chapter": clean(step.chapter)} if step.chapter else {}
             told |= {"stands": step.stands} if step.stands > 1 else {}
             told |= {"place": step.place} if step.place is not None and self.folding.groups else {}
-        if self.density != "columns" and any(box.brief is not None for box in self.scene.boxes.values()):
-            small = self.with_density("columns")  # for a smaller window, and for a lecture hall
-            story["brief"] = small._drawing(details)
-            story["brief"] |= {"levels": small.layouts_dict()} if self.folding.groups else {}
+        if small and self.density != "columns" and any(box.brief is not None for box in self.scene.boxes.values()):
+            narrow = self.with_density("columns")  # for a smaller window, and for a lecture hall
+            story["brief"] = narrow._drawing(details)
+            story["brief"] |= {"levels": narrow.layouts_dict()} if self.folding.groups else {}
         story["details"] = details.texts
         story |= {} if self._start is None else {"start": self._start}
         story |= {"legend": self.legend} if self.legend else {}

@@ -340,7 +340,7 @@ def within(scene: Scene, board: Storyboard) -> Scene | None:
     What the picture has besides is not there yet, but for its regions, which take the place of the scene's own.
     """
     boxes = {id: box for id, box in scene.boxes.items() if box.kind != "region"}
-    known, places, ways = board.scene, board.layout.boxes, board.layout.arrows
+    known, (places, ways) = board.scene, board.sizes
     for id, box in boxes.items():
         other = known.boxes.get(id)
         if other is None or (other.kind, other.holder) != (box.kind, box.holder):
@@ -353,11 +353,11 @@ def within(scene: Scene, board: Storyboard) -> Scene | None:
     hidden = {id: box if box.kind == "region" else replace(box, state="future") for id, box in known.boxes.items()}
     arrows = {id: replace(arrow, state="future") for id, arrow in known.arrows.items()} | scene.arrows
     there = Scene(scene.title, hidden | boxes, arrows)
-    sizes, labels = largest(there, [])
+    sizes, labels = largest(there, [], board.density)
     for id, box in boxes.items():  # alone in its module, say, a node has the words of that, which take more room
-        if sizes[id][0] > places[id].w + _SPARE and box.title != known.boxes[id].title:
+        if sizes[id][0] > places[id][0] + _SPARE and box.title != known.boxes[id].title:
             there.boxes[id] = replace(box, title=known.boxes[id].title)
-            sizes, labels = largest(there, [])
-    if any(sizes[id][0] > places[id].w + _SPARE or sizes[id][1] > places[id].h for id in boxes):
+            sizes, labels = largest(there, [], board.density)
+    if any(sizes[id][0] > places[id][0] + _SPARE or sizes[id][1] > places[id][1] for id in boxes):
         return None
-    return None if any(labels[id][0] > ways[id].label.w + _SPARE for id in scene.arrows) else there
+    return None if any(labels[id][0] > ways[id][0] + _SPARE for id in scene.arrows) else there

@@ -334,8 +334,7 @@ displays[Stepper] = shown
 
 def story_of(board: Storyboard) -> dict[str, Any]:
     """Return a still picture as the player gets it, each box with its own details: boxes come and change one by one."""
-    story = board.to_dict()
-    story.pop("brief", None)  # a picture that is followed is drawn in one form
+    story = board.to_dict(small=False)  # a picture that is followed is drawn in one form
     for each in story["boxes"]:
         each["details"] = _details(board.scene.boxes[each["id"]])
     return story
