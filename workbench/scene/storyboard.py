@@ -33,6 +33,7 @@ from .model import (
     FOLDING,
     FORMAT,
     VERSION,
+    Arrow,
     Box,
     Curves,
     Density,
@@ -312,6 +313,8 @@ class Storyboard:
         scene = self._copy(drawn)
         for step in self.steps[: k + 1]:
             _apply(scene, step)
+        if drawn and self.density != "full":  # before several arrows become one
+            scene.arrows = {id: shortened(arrow) for id, arrow in scene.arrows.items()}
         # Where rows are closed, the layout knows where the others stand.
         return (self.drawn_folding if drawn else self.folding).seen(scene)
 
@@ -498,6 +501,14 @@ class _Details:
             self.texts.append(text)
         self._known[id(detail)] = number = self._numbers[key]
         return number
+
+
+def shortened(arrow: Arrow) -> Arrow:
+    """Return an arrow with the label that it has where boxes have one line."""
+    if arrow.short is None:
+        return arrow
+    label, brief = arrow.short
+    return with_changes(arrow, {"label": label, "brief": brief, "short": None})
 
 
 def _apply(scene: Scene, step: StoryStep) -> None:

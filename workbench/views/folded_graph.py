@@ -322,7 +322,8 @@ class FoldedGraph:
             for group, (mine, label, *looks) in (arrow.within or {}).items()
         }
         label, brief = _of_all(arrow.label, count, total), arrow.brief and _of_all(arrow.brief, count, total)
-        return with_changes(arrow, {"label": label, "brief": brief, "within": within or None})
+        short = (f"{total}\n{SUM.format(count)}" if total else label, None)
+        return with_changes(arrow, {"label": label, "brief": brief, "short": short, "within": within or None})
 
     def _with_sums(self, frame: Frame, arrow: Arrow) -> Arrow:
         """Return an arrow with the sum of the gradients that its source got from each group around its target."""
@@ -466,7 +467,7 @@ class FoldedGraph:
         if whole is not None and whole[1] and len(keys) < whole[0]:
             label = _of_all(label, *whole[:2])
         own = {"id": bundle, "source": ends[0], "target": ends[1], "label": label, "state": state, "norm": fact(norm)}
-        return with_changes(looks, own | {"together": None, "brief": None})
+        return with_changes(looks, own | {"together": None, "brief": None, "short": None})
 
     def _box(self, frame: Frame, id: str) -> Box:
         came, went = self._crossing.get(id, (EdgeBundle(""), EdgeBundle("")))

@@ -157,10 +157,10 @@ function titled({ title, prose }, x, y, character) {
     svg("text.wb-rounds", { x: from + width / 2, y: y - 0.5, "text-anchor": "middle" }, rounds)];
 }
 /** How wide a box's title is with its first line behind it; 0 where that stands below. */
-function rowWidth(title, line = "") {
-  const behind = columns(line), whole = columns(title) + behind;
-  return behind && whole <= 80 ? 12 + CHARACTER * (whole + columns(title) / 6) : 0;
-}
+const rowWidth = (title, line) => {
+  const whole = columns(title) + columns(line ?? "");
+  return line !== undefined && whole <= 80 ? 12 + CHARACTER * (whole + columns(title) / 6) : 0;
+};
 /** The parts of a box, as picture.css names them. @param {Box} box @param {Box|undefined} holder */
 function boxParts(box, holder) {
   const { x, y, w, h, kind, state } = box, saved = kind === "saved", told = list(box.lines).map(words), name = words(box.title);
