@@ -23,19 +23,19 @@ NUMBER = re.compile(r"-?\d+\.?\d*(?:e[+-]\d+)?")
 # What the program is about, in the words of its picture.
 TOLD = {
     "mlp": (
-        *("net › MLP", "fc1 › Linear", "torch.relu(self.fc1(x))", "net(x) - y", "(net(x) - y) ** 2"),
+        *("net", "MLP", "fc1", "Linear", "torch.relu(self.fc1(x))", "net(x) - y", "(net(x) - y) ** 2"),
         *("loss = ((net(x) - y) ** 2).mean()", "seed 1.0"),
     ),
     "residual": (
-        *("net › Block", "fc1 › Linear", "layer_norm(fc1(…), x.shape[-1:])", "out + x", "loss = net(x).sum()", "x"),
+        *("net", "Block", "fc1", "Linear", "layer_norm(fc1(…), x.shape[-1:])", "out + x", "loss = net(x).sum()", "x"),
     ),
     "attention": (
-        *("net › Attention 2 heads", "self.split(self.q(x))", "scores = q @ k.transpose(…) / … ** 0.5"),
+        *("net", "Attention 2 heads", "self.split(self.q(x))", "scores = q @ k.transpose(…) / … ** 0.5"),
         *("torch.softmax(scores, -1)", "mixed = (weights @ v).transpose(1, 2)…", "loss = (net(x) ** 2).mean()"),
     ),
     "rnn": (
-        *("net › RNN", "for x in xs", ": 20 iterations", "iteration 1: cell › Cell", "18 more iterations (2 to 19)"),
-        *("head › Linear", "loss = (net(xs) ** 2).sum()"),
+        *("net", "RNN", "for x in xs", "20 iterations", "iteration 1: cell", "Cell", "18 more iterations (2 to 19)"),
+        *("head", "Linear", "loss = (net(xs) ** 2).sum()"),
     ),
     "training": ("w", "b", "x @ w", "x @ w + b - y", "loss = ((… + b - y) ** 2).mean()"),
     "double": ("second order: recorded while backward ran", "grad 12.0", "slope", "y"),

@@ -217,7 +217,7 @@ def _box(box: Box, layout: Layout, density: Density) -> ShapeGroup:
         holder = layout.boxes[box.holder]
         shapes.append(_path("wb-tie", _tie(holder, place)))
     radius = _RADII.get(box.kind, min(place.h / 2, 24))
-    classes = f"wb-box wb-kind-{box.kind} wb-state-{box.state}{' wb-prose' * box.prose}"
+    classes = f"wb-box wb-kind-{box.kind} wb-state-{box.state}"
     if box.kind in PLACED:
         return ShapeGroup(f"{classes} wb-shade-{box.shade}", shown["alt"], _placed(box, place, shown, radius))
     if place.w + place.h > _LARGE:
@@ -230,7 +230,7 @@ def _box(box: Box, layout: Layout, density: Density) -> ShapeGroup:
     if box.plot is not None:
         shapes += _plot(box.plot, place, shown)
     elif box.kind in AROUND:
-        shapes += _titled(box, place.x + 12, place.y + 16, shown["title"], CHARACTER)
+        shapes += _titled(place.x + 12, place.y + 16, shown["title"], CHARACTER)
     else:
         shapes += _chip_texts(box, place, shown) if box.kind == "saved" else _texts(box, place, shown)
     if box.state in _SIGNS:
@@ -270,7 +270,7 @@ def _texts(box: Box, place: Rectangle, shown: Mapping[str, Any]) -> list[Shape]:
     lines, pad = shown["lines"][behind:], ROUND_PAD if box.kind in TENSORS else PAD
     y = place.y + (place.h - TITLE_LINE - LINE * len(lines)) / 2
     x = place.x + (pad if shown["lines"] else (place.w - first) / 2)
-    shapes = _titled(box, x, y + 13.5, shown["title"], TITLE_CHARACTER)
+    shapes = _titled(x, y + 13.5, shown["title"], TITLE_CHARACTER)
     if behind:
         end = place.x + place.w - pad - (SIGN if box.kind == "group" else 0)
         shapes.append(_text("wb-text", end, y + 13.5, shown["lines"][0], "end"))
@@ -279,10 +279,10 @@ def _texts(box: Box, place: Rectangle, shown: Mapping[str, Any]) -> list[Shape]:
     return shapes
 
 
-def _titled(box: Box, x: float, y: float, title: str, character: float) -> list[Shape]:
+def _titled(x: float, y: float, title: str, character: float) -> list[Shape]:
     """Return a title that begins at this point; a module's class, and the count of a loop's iterations, are apart."""
     text, rounds = rounds_apart(title)
-    name, within, kind = text.rpartition(WITHIN) if box.prose else ("", "", "")
+    name, within, kind = text.rpartition(WITHIN)
     shapes = [_text("wb-title", x, y, name or text, "start")]
     x += columns(name or text) * character + 8
     if within:

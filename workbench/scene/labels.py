@@ -178,7 +178,6 @@ def box_fields(box: Box, density: Density = "full") -> dict[str, Any]:
         **({} if box.place is None else {"shade": box.shade}),
         **({} if box.goto is None else {"goto": box.goto}),
         **({} if box.plot is None else {"plot": plot_fields(box.plot)}),
-        **({"prose": True} if box.prose else {}),
     }
 
 
@@ -365,16 +364,16 @@ def stands_behind(shown: Mapping[str, Any]) -> int:
 
 def first_row(shown: Mapping[str, Any]) -> tuple[float, bool]:
     """Return the width of a box's first row, and whether the first line is in it, after the title."""
-    title, lines = sum(title_parts(shown["title"], "prose" in shown)), shown["lines"]
+    title, lines = sum(title_parts(shown["title"])), shown["lines"]
     if not lines or columns(shown["title"]) + columns(lines[0]) > BEHIND_COLUMNS:
         return title, False
     return title + _BEHIND + columns(lines[0]) * CHARACTER, True
 
 
-def title_parts(title: str, prose: bool, character: float = TITLE_CHARACTER) -> tuple[float, float, float]:
+def title_parts(title: str, character: float = TITLE_CHARACTER) -> tuple[float, float, float]:
     """Return the widths of a title's name, of a module's class behind it, and of the count of a loop's iterations."""
     text, rounds = rounds_apart(title)
-    name, within, kind = text.rpartition(WITHIN) if prose else ("", "", "")
+    name, within, kind = text.rpartition(WITHIN)
     widths = (
         columns(name or text) * character,
         _APART + columns(kind) * CHARACTER if within else 0.0,

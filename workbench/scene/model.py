@@ -104,7 +104,7 @@ class Box:
     One of the kind "story" is about the box that it refers to, and is next to all others at that box's height.
 
     Where there is no room for all of its lines, it has only the `brief` ones: the first, its shape or number, is behind
-    its title. A closed group has no more in any picture; its second is what it holds. A title is code, or `prose`.
+    its title. A closed group has no more in any picture; its second is what it holds.
     """
 
     id: str
@@ -125,7 +125,6 @@ class Box:
     plot: Plot | None = None
     instead: str | None = None
     brief: tuple[str, ...] | None = None
-    prose: bool = False
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ Pair = tuple[int, int]  # two numbered nodes in one row: the left one, and the r
 
 _MOST_NODES = 24  # of larger parts nobody reads the order, and arrows that lead past each other count for more
 _MOST_EDGES = 60  # the same
-_ASIDE = 1.5  # how much further the arrows of a part may lead sideways for the order in it, all together
+_ASIDE = 2.0  # how much further the arrows of a part may lead sideways for the order in it, all together
 
 
 def in_program_order(asked: Question) -> Placed:

@@ -27,7 +27,7 @@ from .node_status import GONE
 from .player_steps import starts_of
 
 LEGEND = "Two recordings in their final state, side by side; boxes marked ≠ differ, and their text says how."
-_ROOM = 1600, 930  # px that a notebook's window has at the smallest scale at which a picture can be read
+_ROOM = 1500, 930  # px that a notebook's window has at the smallest scale at which a picture can be read
 _SMALL = 40  # boxes of a graph that may fit into half of the room
 _LONG = 100  # boxes of a training step that is still drawn completely
 _DEEPEST = 4  # levels of groups that are tried
@@ -114,7 +114,8 @@ def compared(first: Timeline, against: Timeline) -> Storyboard:
     only = f" The picture shows {name}, the first step in which a box differs." if name else ""
     said = f"Two traces side by side, in their final state: {count}.{nothing}{only}{more}"
     steps = _steps(said, found[:_MOST], sides, boxes)
-    return Storyboard(Scene(f"Two traces: {count}", boxes, arrows), steps, start=0, legend=LEGEND)
+    board = Storyboard(Scene(f"Two traces: {count}", boxes, arrows), steps, start=0, legend=LEGEND)
+    return board.with_density("columns")  # two are side by side
 
 
 def _parts_of(trace: Timeline) -> int:
@@ -173,7 +174,8 @@ def _steps(
                 step.focus = step.focus or id
         steps.append(step)
     for id in kinds:
-        steps[1].boxes.setdefault(id, {"state": boxes[id].state, "lines": boxes[id].lines})
+        own = boxes[id]
+        steps[1].boxes.setdefault(id, {"state": own.state, "lines": own.lines, "brief": own.brief})
     return steps
 
 
@@ -181,7 +183,9 @@ def _marked(box: Box, kinds: Collection[str]) -> dict[str, Any]:
     """Return how a box is drawn in which these things differ."""
     unlike = ", ".join(kind for kind in kinds if kind != "only here")
     marks = textwrap.wrap(f"≠ {unlike}", TEXT_COLUMNS) if unlike else []
-    return {"state": "differs", "lines": (*box.lines, *["only here"] * ("only here" in kinds), *marks)}
+    marks = ["only here"] * ("only here" in kinds) + marks
+    brief = None if box.brief is None else (*(box.brief or ("",)), *marks)
+    return {"state": "differs", "lines": (*box.lines, *marks), "brief": brief}
 
 
 def _fit(sides: dict[str, _Side], tall: bool = False) -> bool:
@@ -190,7 +194,7 @@ def _fit(sides: dict[str, _Side], tall: bool = False) -> bool:
     if any(len(scene.boxes) > _SMALL for scene in scenes):
         return False
     try:
-        layouts = [Storyboard(scene).layout for scene in scenes]
+        layouts = [Storyboard(scene).with_density("columns").layout for scene in scenes]
     except LayoutUnavailable:  # it can still be told in words
         return True
     wide, high = sum(layout.width for layout in layouts), max([layout.height for layout in layouts], default=0)

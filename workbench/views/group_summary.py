@@ -263,7 +263,6 @@ def closed_box(frame: Frame, summary: GroupSummary, came: EdgeBundle, went: Edge
         summary.state,
         details=tuple(details),
         brief=None if view.shows_gradients else tuple(brief),
-        prose=group.kind == "scope",
     )
 
 

@@ -142,8 +142,8 @@ function arrowParts(arrow) {
 }
 
 /** A title that begins at a place; the class of a module, and the count of a loop's rounds, stand apart. */
-function titled({ title, prose }, x, y, character) {
-  const [, text, rounds = ""] = /^(.*?)(?:: ([\d,]+ iterations))?$/.exec(words(title)), at = prose ? text.lastIndexOf(WITHIN) : -1;
+function titled(title, x, y, character) {
+  const [, text, rounds = ""] = /^(.*?)(?:: ([\d,]+ iterations))?$/.exec(words(title)), at = text.lastIndexOf(WITHIN);
   const name = at < 0 ? text : text.slice(0, at), kind = at < 0 ? "" : text.slice(at + WITHIN.length), start = { y, "text-anchor": "start" };
   const parts = [svg("text.wb-title", { ...start, x }, name)];
   let from = x + columns(name) * character + 8;
@@ -206,7 +206,7 @@ function boxParts(box, holder) {
     return parts;
   }
   if (kind === "region" || kind === "level") {
-    return [...parts, ...titled(box, x + 12, y + 16, CHARACTER)];
+    return [...parts, ...titled(box.title, x + 12, y + 16, CHARACTER)];
   }
   const high = saved ? 16 : 18, top = y + (h - high - 16 * lines.length) / 2; // high: the room of the title
   if (saved) {
@@ -219,7 +219,7 @@ function boxParts(box, holder) {
   } else {
     // The title begins at the left, and its shape ends at the right; a title alone stands in the middle.
     const pad = TENSORS.includes(kind) ? 18 : 14, wide = columns(name) * TITLE, from = first || lines.length ? x + pad : x + (w - wide) / 2;
-    parts.push(...titled(box, from, top + 13.5, TITLE));
+    parts.push(...titled(name, from, top + 13.5, TITLE));
     if (first) parts.push(svg("text.wb-text", { x: x + w - pad - (kind === "group" ? 10 : 0), y: top + 13.5, "text-anchor": "end" }, told[0]));
     lines.forEach((line, i) => parts.push(svg("text.wb-text", { x: x + pad, y: top + high + 12 + 16 * i, "text-anchor": "start" }, line)));
   }
@@ -254,8 +254,7 @@ export function picture(storyboard, { boxes, arrows }) {
     const shade = item.kind in CHART ? ` wb-shade-${item.shade ?? 0}`
       : item.weight ? ` wb-weight-${item.weight} wb-tone-${item.tone}` : REMARKABLE.includes(item.tone) ? ` wb-tone-${item.tone}`
       : item.w + item.h > LARGE ? " wb-large" : "";
-    const looks = item.prose ? " wb-prose" : "";
-    group.setAttribute("class", `wb-${role} wb-kind-${item.kind} wb-state-${item.state}${shade}${looks}`);
+    group.setAttribute("class", `wb-${role} wb-kind-${item.kind} wb-state-${item.state}${shade}`);
     group.dataset.state = item.state;
     if (item.fold && item.kind === "name") group.ariaExpanded = item.fold === "close";
     group.ariaLabel = words(item.alt || item.title || item.label || item.id);
