@@ -36,7 +36,7 @@ def tree(seed: int, size: int) -> dict[str, list[str]]:
     return inputs
 
 
-@given(st.integers(0, 10**6), st.integers(2, 9))
+@given(st.integers(0, 10**6), st.integers(2, 7))
 def test_the_inputs_of_a_node_are_in_the_order_of_its_arguments(seed: int, size: int) -> None:
     inputs = tree(seed, size)
     leaves = [id for each in inputs.values() for id in each if id.startswith("x")]

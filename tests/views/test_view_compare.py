@@ -169,7 +169,7 @@ def deep():
 def test_of_two_trainings_both_are_in_sight_in_groups_that_fit(net):
     board = torch.compare(*trainings(net, torch.ones(8, 4), torch.zeros(8, 1), steps=3)).storyboard
     assert "The picture shows step 2" in board.steps[0].caption
-    assert board.layout.width <= 1640 and board.layout.height <= 1000 and len(board.scene.boxes) < 40
+    assert board.layout.width <= 1720 and board.layout.height <= 1000 and len(board.scene.boxes) < 40
     assert {id.partition(".")[0] for id, box in board.at(0).boxes.items() if box.state == "differs"} == {"a", "b"}
     for step in board.steps[1:]:
         assert step.focus is None or step.focus in board.scene.boxes

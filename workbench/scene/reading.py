@@ -67,7 +67,9 @@ class _Reading:
     def __init__(self, asked: Question, found: Placed, past: bool) -> None:
         self._asked, self._found, self._past = asked, found, past
         self._pad = _PAD if asked.heading is not None else 0
-        self._width = max(found.width + 2 * self._pad, asked.heading or 0.0)
+        # Beside the heading there is room for the values that enter.
+        beside = (asked.heading or 0.0) + _BY_HEADING * len(asked.entries) + self._pad
+        self._width = max(found.width + 2 * self._pad, beside)
         self._right = (self._width - found.width) / 2  # how far right Graphviz's drawing lies in the part
         self._down, self._height = self._below_heading()
         self._places = self._standing()

@@ -266,7 +266,7 @@ class Graph:
         inside, state, why = region.id if region else None, *self._status.state(node)
         unsaid = left_out(*[result_of(frame, node, nr)[1] for nr in sorted(node.outputs)])
         box = Box(id, kind, title, (*lines, *why), state, region=inside, details=details, unsaid=unsaid)
-        box.brief = (*brief, *why)
+        box.brief = brief if state == "over" else (*brief, *why)
         return [region, box] if region else [box]
 
     def _sent(self, frame: Frame, key: str) -> Detail | None:

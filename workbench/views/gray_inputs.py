@@ -35,11 +35,12 @@ def left_out_inputs(events: Iterable[Record]) -> set[str]:
 
 def masked(events: Iterable[Record]) -> set[str]:
     """Return the nodes whose values of -inf a softmax turns into zeros."""
-    made: dict[str, NodeCreated] = {}  # tensor -> the node that it is a result of
+    nodes = [event for event in events if type(event) is NodeCreated]
     found: set[str] = set()
-    for event in events:
-        if not isinstance(event, NodeCreated):
-            continue
+    if not any("softmax" in name.lower() for name in {event.name for event in nodes}):
+        return found
+    made: dict[str, NodeCreated] = {}  # tensor -> the node that it is a result of
+    for event in nodes:
         made |= {seen.id: event for seen in event.tensors if seen.node == event.node}
         ready = [event] if "softmax" in event.operation and _is_finite(event) else []
         while ready:
