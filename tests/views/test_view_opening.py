@@ -594,6 +594,6 @@ def opening_calls(nodes, path):
 def test_a_node_that_is_not_drawn_takes_few_calls_until_its_picture_is_there(tmp_path):
     """The time of an opening depends on the machine, the calls do not: of 100,000 nodes nearly all are not drawn."""
     path = tmp_path / "large.json"
-    opening_calls(100, path)  # what is done once is done
+    opening_calls(1_000, path)  # what is done once is done
     each = (opening_calls(2_000, path) - opening_calls(1_000, path)) / 1_000
     assert each < 400
