@@ -73,7 +73,8 @@ def brief_lines(say: FormatCache, frame: Frame, node: NodeState, masks: bool = F
     """Return the shape or number of what a node gives, and what is wrong with it, as `node_lines` says."""
     results = [result_of(frame, node, nr)[1] for nr in sorted(node.outputs)]
     trouble = {} if masks else dict.fromkeys([value.trouble for value in results if value.trouble])
-    return (", ".join([say(aside_of, value) for value in results]), *trouble)
+    given = ", ".join([say(aside_of, value) for value in results])  # "" if nobody recorded it
+    return (*filter(None, [given]), *trouble)
 
 
 def _below(value: Value, name: str) -> list[str]:
