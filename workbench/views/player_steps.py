@@ -227,9 +227,15 @@ def caption_of(
     return sentence_of(caption)
 
 
+_GOES_ON = re.compile(r"\w|, \d")  # of a longer name
+
+
 def without_place(sentence: str, place: str) -> str:
     """Return a sentence that need not say which things lie in this place, as the one it continues does."""
-    return re.sub(rf" in {re.escape(place)}(?!\w|, \d)", "", sentence) if place else sentence
+    if not place:
+        return sentence
+    first, *others = sentence.split(f" in {place}")  # in place of a regular expression for each place
+    return first + "".join([f" in {place}{rest}" if _GOES_ON.match(rest) else rest for rest in others])
 
 
 def _cleared(events: Sequence[GradChanged], frame: Frame) -> str:

@@ -49,10 +49,10 @@ class _Called:
         for group, item in self.groups:
             group.told = names[item]
         for node, scope in self.scopes.items():
-            root.told_as[node] = names[node]
-            root.where[node] = names[node].removeprefix(self.words[node][0]).removeprefix(" in ") or names.get(
-                scope, ""
-            )
+            root.told_as[node] = name = names[node]
+            own = self.words[node][0]
+            place = "" if name == own else name.removeprefix(f"{own} in ")
+            root.where[node] = place or names.get(scope, "")
 
 
 def program_tree(events: Iterable[Record], lanes: Lanes | None = None) -> Program:

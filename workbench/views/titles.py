@@ -125,8 +125,9 @@ def words_of(item: Item, title: str, places: Sequence[str]) -> list[str]:
     Code is in backticks; a round, and the name that PyTorch has for a node, is not.
     """
     which = "" if title == item.found else item.which  # which then counts the nodes of one name
-    end = f"{which}{rounds_said(item.rounds)}"
-    main = title.removeprefix(f"{item.turn}: ").removesuffix(end)
+    main = title.removeprefix(f"{item.turn}: ") if item.turn else title
+    if end := which + (rounds_said(item.rounds) if item.rounds else ""):
+        main = main.removesuffix(end)
     plain = item.kind == "round" and not item.turn if item.kind else not (item.text or item.scope or item.found)
     told = [(main if plain else f"`{main}`") + which]
     for place in (*([item.turn] if item.turn else ()), *places):
