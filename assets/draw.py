@@ -29,5 +29,5 @@ with workbench.record() as trace:
 
 picture = trace.show()
 steps = picture.storyboard.steps
-square = next(k for k, step in enumerate(steps) if step.caption.startswith("SquareBackward receives"))
+square = next(k for k, step in enumerate(steps) if "(SquareBackward) receives" in step.caption)
 Path(__file__).with_name("square.svg").write_text(picture.to_svg(square), encoding="utf-8")

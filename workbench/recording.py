@@ -48,8 +48,8 @@ class Trace(Timeline):
         """Return a picture of the recording, with a player that steps through it.
 
         In a saved notebook, the picture still plays without a kernel. Its tabs are the other views that have something
-        to show. Groups (scopes and repeated parts) are open as far as they fit on a screen. The steps of a training
-        loop are drawn in the same place, one after the other. For a long run, the picture shows about 12 steps (fewer
+        to show. Groups (scopes and repeated parts) are open as far as they fit on a screen. A training loop's steps
+        are drawn in the same place, one after the other. For a long run, the picture shows about 12 steps (fewer
         for large graphs): the first and the last three, some between them at even distances, and the first step of each
         kind, if steps differ in their operations.
 

@@ -36,7 +36,7 @@ def test_a_step_with_adam() -> None:
             optimizer.step()
     names = ["net.0.weight", "net.0.bias", "net.2.weight"]
     clipped = [
-        ("GradChanged", f"mul_ writes into {n}.grad:", "torch.nn.utils.clip_grad_norm_(net.parameters(), 1e-3)")
+        ("GradChanged", f"mul_ writes into `{n}.grad`:", "torch.nn.utils.clip_grad_norm_(net.parameters(), 1e-3)")
         for n in names
     ]
     stepped = [("TensorWritten", f"Adam changes {n}:", "optimizer.step()") for n in names]
@@ -66,8 +66,8 @@ def assert_told_by_its_class(engine: Any, kind: str, folder: Path) -> None:
         with engine.no_grad():
             w.mul_(1.5)
     told = [step.caption for step in trace.show().storyboard.steps if ", version " in step.caption]
-    assert all(caption.startswith(f"{kind} changes w: now [") for caption in told[:-1]) and len(told) > 1
-    assert told[-1].startswith("mul_ writes into w: now [")
+    assert all(caption.startswith(f"{kind} changes `w`: now [") for caption in told[:-1]) and len(told) > 1
+    assert told[-1].startswith("mul_ writes into `w`: now [")
     assert f"{kind} changes w: now version 1" in str(trace.show("versions").storyboard.steps)
     trace.save(folder / "trace.json")
     loaded = load(folder / "trace.json").show().storyboard

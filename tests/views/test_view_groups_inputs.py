@@ -84,7 +84,7 @@ def test_what_has_no_room_is_not_laid_out_and_no_way_is_looked_for_among_very_ma
     assert board.layout.width < 800
     board.to_dict()  # as a page gets it, which can open the group
     # Once as it stands and once as it can be opened, at each density.
-    assert done["placed"] <= 16 and done["way"] <= 20 and done["_near"] <= 10
+    assert done["placed"] <= 16 and done["way"] <= 60 and done["_near"] <= 30
 
 
 def test_what_repeats_once_each_is_counted_alone():

@@ -15,7 +15,7 @@ from .geometry import Point
 
 Pair = tuple[int, int]  # two numbered nodes in one row: the left one, and the right one
 
-_MOST_NODES = 24  # of larger parts nobody reads the order, and arrows that lead past each other count for more
+_MOST_NODES = 24  # the order in larger parts is not read, and arrows that lead past each other count for more
 _MOST_EDGES = 60  # the same
 _ASIDE = 2.0  # how much further the arrows of a part may lead sideways for the order in it, all together
 

@@ -147,7 +147,7 @@ class Storyboard:
 
     @cached_property
     def folding(self) -> Folding:
-        """Return what is told while the groups of `opened` are open."""
+        """Return what the text form says while the groups of `opened` are open."""
         return Folding(self.scene, self.opened)
 
     @cached_property
@@ -197,7 +197,7 @@ class Storyboard:
         return self._copy_without(*found, _density=density)
 
     def _copy_without(self, *found: str, **fields: Any) -> Storyboard:
-        """Return a copy with other values of some fields, that finds these properties anew."""
+        """Return a copy with other values of some fields, that computes these properties again."""
         other = copy(self)
         other._layout = None
         for name in found:
@@ -303,7 +303,7 @@ class Storyboard:
     def at(self, k: int | None = None, drawn: bool = False) -> Scene:
         """Return the visible scene after steps 0 to k; -1 is before all steps, None is what a still picture shows.
 
-        That is what is told, or only what is `drawn` of it.
+        It has all boxes, or only those that are `drawn`.
         """
         board, k = self.shown(k)
         if board is not self:

@@ -376,7 +376,9 @@ def _wrapped(text: str, wide: int, most: int = 4) -> list[str]:
     """
     lines: list[str] = []
     most = math.ceil(most * _COLUMNS / wide)
-    wrapper = textwrap.TextWrapper(wide, subsequent_indent=_INDENT, placeholder=" …", break_on_hyphens=False)
+    wrapper = textwrap.TextWrapper(
+        wide, subsequent_indent=_INDENT, placeholder=" …", break_on_hyphens=False, break_long_words=False
+    )
     for line in text.splitlines():
         if len(lines) == most:
             return [*lines[:-1], f"{lines[-1].removesuffix(' …')} …"]

@@ -61,7 +61,8 @@ from .value_display import (
 LEGEND = "Boxes are operations, with their saved tensors beside them; values flow down, gradients flow back up."
 _CUTS = " A double bar marks where the gradient path is cut."
 
-_TINY, _HUGE = 1e-7, 1e5  # the norm of a gradient beyond which it is remarkable
+_TINY = 1e-7  # the norm of a gradient below which it is remarkable
+_HUGE = 1e5  # and above which it is
 
 Drawing = tuple[list[Box], list[Arrow]]
 

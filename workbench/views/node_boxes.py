@@ -73,7 +73,7 @@ def brief_lines(say: FormatCache, frame: Frame, node: NodeState, masks: bool = F
     """Return the shape or number of what a node gives, and what is wrong with it, as `node_lines` says."""
     results = [result_of(frame, node, nr)[1] for nr in sorted(node.outputs)]
     trouble = {} if masks else dict.fromkeys([value.trouble for value in results if value.trouble])
-    given = ", ".join([say(aside_of, value) for value in results])  # "" if nobody recorded it
+    given = ", ".join([say(aside_of, value) for value in results])  # "" if it was not recorded
     return (*filter(None, [given]), *trouble)
 
 

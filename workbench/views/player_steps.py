@@ -221,7 +221,7 @@ def caption_of(
     places = [event.node for event in events if isinstance(event, NodeCreated | NodeStarted) and not event.quiet]
     place = (view.program.where.get(places[0]) or frame.scope(places[0]) or "") if places else ""
     where = ", ".join([f"inside {inside}"] * bool(inside) + [f"in {place}"] * bool(place))
-    said = without_place("; ".join(clauses), place)  # it is told once for all that lies there
+    said = without_place("; ".join(clauses), place)  # which the caption names once
     caption = f"{where[:1].upper()}{where[1:]}: {said}" if where else said
     caption = caption[:1].upper() + caption[1:] if pushed and not where else caption
     return sentence_of(caption)

@@ -104,7 +104,7 @@ class Stage:
         self.audience: list[Callable[[Changes], None]] = []
         self._widest: Storyboard | None = None
         self._redraw(self._frame.touched)
-        self._room = [self._usual()]  # texts that there is room for; what needs more has everything placed anew
+        self._room = [self._usual()]  # texts that there is room for; where more is needed, everything is placed again
         self._widest = self._placed()
         self.follow(s)
 
@@ -145,7 +145,7 @@ class Stage:
         largest = max(shapes.values(), default=())  # () in a program of numbers
         for id, edge in self._frame.edges.items():
             if id in self.scene.arrows and not self.scene.arrows[id].label:
-                shape = shapes.get((edge.source, edge.output_nr), largest)  # of tensors that nobody holds none is known
+                shape = shapes.get((edge.source, edge.output_nr), largest)  # unknown if no tensor is left
                 label = label_of(_gradient(shape))
                 arrows[id] = {
                     "label": f"{label}\n{_RULE}" if largest else _PRODUCT,

@@ -139,7 +139,7 @@ def names_of(words: Mapping[_Key, Sequence[str]]) -> dict[_Key, str]:
     """Return for each thing the first of its words that nothing else has, or the last."""
     count = Counter([each for several in words.values() for each in several])
     found: dict[_Key, str] = {}
-    for key, own in words.items():  # a loop, as this is asked for each node of a large graph
+    for key, own in words.items():  # no calls: a large graph has many nodes
         for found[key] in own:
             if count[found[key]] == 1:
                 break
