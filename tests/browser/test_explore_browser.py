@@ -82,7 +82,7 @@ def test_keys_move_sliders_and_everything_follows(page: Page) -> None:
     assert run(page, "print(e.values)") == "{'x': -1.12, 'w': 3.0}"
     facts = run(page, 'print(f\'{e.slopes["x"]:.4g} {e.slopes["w"]:.4g} {e.result:.4g}\')').split()
     boxes = told(page)
-    assert boxes["x"][-1] == f"grad {facts[0]}" and boxes["w"][-1] == f"grad {facts[1]}"
+    assert boxes["x"][-1].endswith(f"grad {facts[0]}") and boxes["w"][-1].endswith(f"grad {facts[1]}")
     assert boxes["loss over x"] == [f"at -1.12: {facts[2]}, slope {facts[0]}"]
     # It is none that a click on goes to a step, as the curve of a film's losses is.
     assert page.locator(".wb-explore .wb-curve").evaluate("curve => getComputedStyle(curve).cursor") != "crosshair"
@@ -101,15 +101,15 @@ def test_code_moves_the_sliders(page: Page) -> None:
 def test_another_graph_takes_the_place_and_an_error_is_said(page: Page) -> None:
     run(page, BRANCHES)
     page.locator(".wb-explore").nth(1).wait_for()
-    assert "MulBackward0" in str(told(page, 1)) and "NegBackward0" not in str(told(page, 1))
+    assert "hinge = x * x" in told(page, 1) and "hinge = -x" not in told(page, 1)
     slide(page, "x", "PageDown", "PageDown", "PageDown", nth=1)
-    assert "NegBackward0" in str(told(page, 1)) and "MulBackward0" not in str(told(page, 1))
+    assert "hinge = -x" in told(page, 1) and "hinge = x * x" not in told(page, 1)
     slide(page, "x", "PageUp", "PageUp", nth=1)
-    assert "MulBackward0" in str(told(page, 1)) and "NegBackward0" not in str(told(page, 1))
+    assert "hinge = x * x" in told(page, 1) and "hinge = -x" not in told(page, 1)
     slide(page, "x", "Home", nth=1)
     said = page.locator(".wb-explore").nth(1).locator(".wb-said")
     expect(said).to_have_text("explore() called hinge(x=-1.0), which raised ValueError: too small")
-    assert "MulBackward0" in str(told(page, 1))
+    assert "hinge = x * x" in told(page, 1)
     slide(page, "x", "End", nth=1)
     expect(said).to_have_text("")
     assert told(page, 1)["hinge over x"] == ["at 1.0: 1.0, slope 2.0"]

@@ -257,11 +257,11 @@ def test_thirty_nodes_follow_a_slider_without_many_calls() -> None:
     found = torch.explore(chain, x=0.5, w=0.7)
     calls: Counter[str] = Counter()
     found.move(w=0.1)
-    found.board().to_dict()
+    found.board().to_dict(small=False)
     sys.setprofile(lambda frame, what, called: calls.update([what]))
     try:
         found.move(w=0.2)
-        found.board().to_dict()
+        found.board().to_dict(small=False)
     finally:
         sys.setprofile(None)
     assert calls["call"] < 55_000  # 45,000, which take 35 ms on a quiet machine

@@ -442,8 +442,8 @@ def _even(width: float) -> float:
     return float(2 * -(-width // 2))
 
 
-PLOT = (500.0, 380.0)  # px: a box's width and height
-_AREA = (86.0, 54.0, 398.0, 298.0)  # px: left, top, width and height of the curve's frame in the box
+PLOT = (456.0, 320.0)  # px: a box's width and height
+_AREA = (86.0, 54.0, 354.0, 238.0)  # px: left, top, width and height of the curve's frame in the box
 _BESIDE = 6.0  # px from the frame to a number beside it
 _BELOW = 16.0  # px from the frame to the feet of a number below it
 _HALF = 4.0  # px: half a digit's height

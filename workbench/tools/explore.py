@@ -27,7 +27,7 @@ from ..scene.labels import PLOT
 from ..scene.layout import LayoutUnavailable
 from ..scene.model import Box, Detail, Plot, Scene, StoryStep, changed
 from ..scene.picture import Picture, playing
-from ..scene.storyboard import LEGIBLE, ROOM, Storyboard
+from ..scene.storyboard import Storyboard
 from ..trace.names import named_in
 from ..trace.recorder import Recorder
 from ..trace.stacks import user_frame
@@ -331,9 +331,7 @@ class Exploration(Picture):
         self._all = Storyboard(Scene(before.scene.title, before.scene.boxes | boxes, before.scene.arrows | arrows))
         with suppress(LayoutUnavailable):  # it can still be told in words
             graph_alone = Scene(drawn.title, {id: box for id, box in drawn.boxes.items() if id != _PLOT}, drawn.arrows)
-            room, old, (wide, high) = roomy(graph_alone), before.layout, PLOT
-            if room.layout.width + wide + MARGIN > ROOM[0] / LEGIBLE:  # beside its plot it has to be shorter
-                room = room.with_density("rows")
+            room, old, (wide, high) = roomy(graph_alone).with_density("rows"), before.layout, PLOT  # beside its plot
             new, self._all = room.layout, self._all.with_density(room.density if not prefix else before.density)
             beside = {_PLOT: Rectangle(new.width, MARGIN, wide, high)}
             self._all.layout = replace(
