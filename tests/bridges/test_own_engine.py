@@ -25,7 +25,6 @@ import workbench
 from workbench.bridges.own_engine import drive
 from workbench.trace import records
 from workbench.views.stepper_picture import Stage
-from workbench.widgets.stepper import StepperView
 
 LESSON = "02-backward-one-node-at-a-time"
 WORKBENCH = "import workbench as torch"
@@ -228,16 +227,6 @@ def test_the_steppers_picture_is_that_of_the_workbench(torch: Any) -> None:
         return found
 
     assert scenes(torch) == scenes(workbench)
-
-
-def test_a_prediction_is_judged(torch: Any) -> None:
-    w = torch.tensor([1.0, 2.0], requires_grad=True)
-    s = workbench.step((w * torch.tensor([3.0, 4.0])).sum())
-    view = StepperView(s, Stage(s))
-    view._do(s, {"do": "predict"})
-    assert view._do(s, {"do": "step", "guesses": ["[1, 1]"]}).endswith("sends to w * …: right.")
-    assert view._do(s, {"do": "step", "guesses": ["[-3, -4]"]}).endswith("wrong sign.")
-    assert view._questions(s) == ["w.grad"] and w.grad is None
 
 
 def test_back_takes_out_what_the_engine_has_added_and_freed(torch: Any) -> None:

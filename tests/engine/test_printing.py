@@ -14,6 +14,8 @@ import workbench
 SHAPES = [(), (1,), (3,), (0,), (2, 3), (2, 0), (2, 2, 2), (20,), (11, 11), (3, 50), (1001,), (33, 33), (2, 3, 4, 5)]
 SHAPES += [(10, 10, 11), (1, 1001), (1001, 1)]
 
+POWERS = np.array([float(f"1e{n}") for n in range(-6, 6)])  # what `10.0**n` gives depends on the processor
+
 
 def floats(shape: tuple[int, ...]) -> list[np.ndarray]:
     """Floating-point arrays that call for each notation and width."""
@@ -21,7 +23,7 @@ def floats(shape: tuple[int, ...]) -> list[np.ndarray]:
     drawn = random.standard_normal(shape)
     out = [drawn * scale for scale in (1, 1e-5, 1e5, 1e9, 1e20)]
     out += [np.round(drawn * scale) for scale in (3, 1e6, 1e10)]
-    out += [np.zeros(shape), np.round(drawn, 1), drawn * 10.0 ** random.integers(-6, 6, shape)]
+    out += [np.zeros(shape), np.round(drawn, 1), drawn * POWERS[random.integers(-6, 6, shape) + 6]]
     out += [np.full(shape, fill) for fill in (0.1, 12345.6789, 9.99995, np.nan, -np.inf, -0.0)]
     if drawn.size:
         odd, whole = drawn.copy(), np.round(drawn)

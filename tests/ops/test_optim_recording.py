@@ -39,8 +39,8 @@ def test_a_step_with_adam() -> None:
         ("GradChanged", f"mul_ writes into `{n}.grad`:", "torch.nn.utils.clip_grad_norm_(net.parameters(), 1e-3)")
         for n in names
     ]
-    stepped = [("TensorWritten", f"Adam changes {n}:", "optimizer.step()") for n in names]
-    cleared = [("GradChanged", f"{n}.grad is cleared", "optimizer.zero_grad()") for n in names]
+    stepped = [("TensorWritten", f"Adam changes `{n}`:", "optimizer.step()") for n in names]
+    cleared = [("GradChanged", f"`{n}.grad` is cleared", "optimizer.zero_grad()") for n in names]
     assert told(trace) == clipped + stepped + cleared + clipped + stepped
 
 
