@@ -13,7 +13,6 @@ from torch_models import are_equal, gradients, made, nodes_behind
 
 import workbench
 from workbench.views.stepper_picture import Stage
-from workbench.widgets.stepper import StepperView
 
 
 def net_and_loss() -> tuple[Any, Any]:
@@ -168,23 +167,6 @@ def test_what_no_module_made_has_no_scope_and_one_called_twice_is_one() -> None:
     s = workbench.step(h.sum()).run()
     assert [step.scope for step in s.steps if step.op == "addmm"] == ["cell"] * 3
 
-
-def test_a_prediction_of_a_torch_backward_is_judged_and_another_shape_has_another_try() -> None:
-    w = torch.tensor([1.0, 2.0], requires_grad=True)
-    s = workbench.step((w * torch.tensor([3.0, 4.0])).sum())
-    view = StepperView(s, Stage(s))
-    view._do(s, {"do": "predict"})
-    assert view._do(s, {"do": "run"}) == "Type your prediction first, or turn predict mode off."
-    assert view._questions(s) == ["what sum(w * …) sends to w * …"]
-    told = view._do(s, {"do": "step", "guesses": ["2"]})
-    assert told.endswith("has the shape (2,): type 2 numbers as a list, [1, 2, …].")
-    assert s.position == 0
-    told = view._do(s, {"do": "step", "guesses": ["[1, 1]"]})
-    assert told == "Your prediction of what sum(w * …) sends to w * …: right."
-    assert view._do(s, {"do": "step", "guesses": ["[-3, -4]"]}).endswith("wrong sign.")
-    assert view._questions(s) == ["w.grad"]
-    assert view._do(s, {"do": "step", "guesses": ["[3, 4]"]}) == "Your prediction of w.grad: right."
-    assert s.done and w.grad.tolist() == [3.0, 4.0]
 
 
 def test_gradients_are_handed_to_the_caller_as_grad_does() -> None:
