@@ -85,7 +85,8 @@ def test_what_is_compiled_as_a_whole_is_one_box_with_what_it_takes_and_gives() -
     box = next(event for event in trace.events if isinstance(event, NodeCreated))
     assert not box.custom and [arg.text or arg.tensor for arg in box.args] and len(box.saved) == 2
     ran = [event.node for event in trace.events if isinstance(event, NodeFinished)]
-    assert box.node in ran and "In scaled (compiled): `y = compiled(x, w)` (CompiledFunctionBackward) gives " in repr(trace.show())
+    told = "In scaled (compiled): `y = compiled(x, w)` (CompiledFunctionBackward) gives "
+    assert box.node in ran and told in repr(trace.show())
 
 
 def test_modes_of_the_user_stay_and_an_error_in_a_compiled_part_is_the_users() -> None:

@@ -168,7 +168,6 @@ def test_what_no_module_made_has_no_scope_and_one_called_twice_is_one() -> None:
     assert [step.scope for step in s.steps if step.op == "addmm"] == ["cell"] * 3
 
 
-
 def test_gradients_are_handed_to_the_caller_as_grad_does() -> None:
     net, loss = net_and_loss()
     z = torch.tensor([1 + 2j, 3 - 1j], requires_grad=True)

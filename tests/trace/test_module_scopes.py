@@ -218,7 +218,7 @@ def test_modules_of_a_large_model_are_boxes_that_open() -> None:
         ("58 more iterations (2 to 59)", "3 operations × 58, 232 parameters, saved 2.289 KiB: freed"),
         ("iteration 60", "3 operations, 4 parameters, saved 64 bytes: freed"),
     ]
-    for options, around, inner in (({"open": ["Net"]}, [], [loop]), ({}, [loop[0]], rounds)):
+    for options, around, inner in (({"open": ["Net"]}, [], [loop]), ({"open": [loop[0]]}, [loop[0]], rounds)):
         boxes = trace.show("graph", **options).storyboard.at().boxes
         frames = [id for id, box in boxes.items() if box.kind == "region"]
         assert [boxes[id].title for id in frames] == ["net › Net", *around]

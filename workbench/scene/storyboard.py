@@ -420,7 +420,7 @@ class Storyboard:
         for arrow in scene.arrows.values():
             for end in (arrow.source, arrow.target):
                 touching.setdefault(end, []).append(arrow.id)
-        drawing["steps"] = steps = []
+        steps: list[dict[str, Any]] = []
         for step in self.steps:
             _apply(scene, step)
             renamed = [id for id, change in step.boxes.items() if "title" in change]
@@ -433,7 +433,7 @@ class Storyboard:
             }
             then = {id: arrow_fields(scene.arrows[id], scene, self.density) for id in concerned if id in arrows}
             steps.append({"boxes": _changes(boxes, now), "arrows": _changes(arrows, then)})
-        return drawing
+        return drawing | {"steps": steps}
 
     def _place(self, layout: Layout, id: str) -> dict[str, float]:
         """Return the initial place of a box; if it is hidden then, its size."""

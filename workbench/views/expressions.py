@@ -116,12 +116,13 @@ def _fitted_chain(text: str, room: int) -> str | None:
     links: list[tuple[str, str]] = []  # from the last method on: its name, and its arguments
     base = text.encode()
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        called, node = node, node.func.value
+        call, method = node, node.func
+        node = method.value
         if isinstance(node, ast.Name) or (isinstance(node, ast.Attribute) and not links):
             break
-        end = called.func.end_col_offset or 0
-        links.append((f".{called.func.attr}", base[end + 1 : called.end_col_offset or 0][:-1].decode()))
-        base = base[: end - len(called.func.attr.encode()) - 1]
+        end = method.end_col_offset or 0
+        links.append((f".{method.attr}", base[end + 1 : call.end_col_offset or 0][:-1].decode()))
+        base = base[: end - len(method.attr.encode()) - 1]
     begin, whole = base.decode(), list(links)
     for at in sorted(range(len(links)), key=lambda at: -len(links[at][1])):
         if columns(_chained(begin, links)) > room:

@@ -102,10 +102,10 @@ class Stage:
         self.sentence = f"{self._start.sentence(self._frame)}."
         # Told of all that changes, whoever made it follow; where the graph is another, of the whole picture.
         self.audience: list[Callable[[Changes], None]] = []
-        self._widest: Storyboard | None = None
+        self._board: Storyboard | None = None  # as soon as all is placed
         self._redraw(self._frame.touched)
         self._room = [self._usual()]  # texts that there is room for; where more is needed, everything is placed again
-        self._widest = self._placed()
+        self._board = self._placed()
         self.follow(s)
 
     def board(self) -> Storyboard:
@@ -114,6 +114,12 @@ class Stage:
         board = Storyboard(scene, opened=self._widest.opened)
         board.stand_as_in(self._widest)
         return board
+
+    @property
+    def _widest(self) -> Storyboard:
+        """Return the picture with room for all that has been shown."""
+        assert self._board is not None
+        return self._board
 
     @property
     def layout(self) -> Layout:
@@ -182,14 +188,14 @@ class Stage:
         changes, places = self._redraw({**self._frame.touched, **self._mark(s)}), self._widest
         if grown:
             self._room = [self._usual()]
-            self._widest = self._placed()
+            self._board = self._placed()
         elif not has_room(self.scene, self._widest, changes["boxes"], changes["arrows"]):
             boxes, arrows = ([getattr(self.scene, part)[id] for id in changes[part]] for part in ("boxes", "arrows"))
             lines = {box.id: {"lines": box.lines, "brief": box.brief, "state": box.state} for box in boxes}
             labels = {each.id: {"label": each.label, "brief": each.brief, "short": each.short} for each in arrows}
             self._room.append(StoryStep("", boxes=lines, arrows=labels))
             board = Storyboard(self.scene, self._room, opened=self._widest.opened)
-            self._widest = board.with_density(self._widest.density)
+            self._board = board.with_density(self._widest.density)
         if places is not self._widest:
             changes = story_of(self.board())
         for each in self.audience:
@@ -297,12 +303,12 @@ class Stage:
             self._cut.forget()
         boxes, arrows = (self._cut or self._view).draw(self._frame, list(keys))
         scene = self.scene
-        density: Density = "full" if self._widest is None else self._widest.density
+        density: Density = "full" if self._board is None else self._widest.density
         found = {
             "boxes": _renewed(scene.boxes, boxes, lambda box: _fields(box, density)),
             "arrows": _renewed(scene.arrows, arrows, lambda arrow: arrow_fields(arrow, scene, density)),
         }
-        if self._widest is None:
+        if self._board is None:
             return found
         drawn = self._widest.drawn_scene
         there = {"boxes": drawn.boxes, "arrows": drawn.arrows}
