@@ -352,8 +352,9 @@ def test_a_film_says_what_is_said_of_all_steps_together(program, view):
     assert film.steps[0].chapter
     names = {event.node: event.name for event in trace.events if isinstance(event, NodeCreated)}
     known = GRAPHS[view](trace.events).program.told_as
-    words = {each: names[node] for node, each in known.items() if "`" in each}
-    one, other = ([plain(step.caption, words) for step in board.steps] for board in (film, together))
+    which = re.compile(r"^In iteration \d+: | in iteration \d+")  # a film's chapter says it
+    words = {which.sub("", each): names[node] for node, each in known.items() if "`" in each}
+    one, other = ([plain(which.sub("", step.caption), words) for step in board.steps] for board in (film, together))
     added = r"Backward adds to [^:]*, still there from steps? [\d to]*\. "
     assert [re.sub(added, "", each) for each in one] == other
     assert [step.cursor for step in film.steps] == [step.cursor for step in together.steps]

@@ -211,10 +211,11 @@ def _inside(storyboard: Storyboard, room: int) -> str:
 
 def _packed(storyboard: Storyboard, room: int) -> str:
     """Return the storyboard as a picture's script stores it; if it is too long, no inside of a group is laid out."""
-    flat = compressed(_as_json(storyboard.flat_dict()))
-    if storyboard.has_rows or not storyboard.folding.groups or len(flat) > room:
+    flat = compressed(_as_json(storyboard.flat_dict(small=False)))
+    if len(flat) > room:
         return flat
-    return compressed(_as_json(storyboard.flat_dict() | {"levels": storyboard.layouts_dict()}))
+    folds = bool(storyboard.folding.groups) and not storyboard.has_rows
+    return compressed(_as_json(storyboard.flat_dict() | ({"levels": storyboard.layouts_dict()} if folds else {})))
 
 
 def _placed(image: str, story: str, inside: str = "", tabs: Sequence[Sequence[str]] = ()) -> str:

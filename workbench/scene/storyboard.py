@@ -48,6 +48,7 @@ from .region_layouts import RegionLayouts
 NO_STEP = "There is no step {}; this {} has {}, counted from 0."
 ROOM = (962, 558)  # px that a picture has in a notebook of 1440 × 900, beside the list of files
 LEGIBLE = 10 / 12  # of its own size, at which the smallest text of a picture is 10 px high
+_FEW = 200  # boxes, with those in closed groups, of a picture that a page can draw at two densities
 _MANY = 60  # boxes that no window has room for with all that they tell
 _LONGEST_NORM = "norm 1.23e-05"
 _UNSEEN = {"d": "", "lx": 0, "ly": 0, "lw": 0, "lh": 0}  # the way of an arrow that lies in a closed group
@@ -154,14 +155,18 @@ class Storyboard:
     def density(self) -> Density:
         """Return how much the boxes tell: no more than a notebook's window has room for."""
         if self._density is None:
-            told = [box for box in self.scene.boxes.values() if box.brief is not None and box.kind != "group"]
-            if not told or (len(told) <= _MANY and self.with_density("full").fits()):
-                self._density = "full"
-            else:
-                rows = self.with_density("rows").layout
-                is_wide = rows.width > ROOM[0] / LEGIBLE and rows.height < ROOM[1] / LEGIBLE
-                self._density = "columns" if is_wide else "rows"
+            try:
+                self._density = self._fitting()
+            except LayoutUnavailable:  # it can still be told in words
+                return "full"
         return self._density
+
+    def _fitting(self) -> Density:
+        told = [box for box in self.scene.boxes.values() if box.brief is not None and box.kind != "group"]
+        if not told or (len(told) <= _MANY and self.with_density("full").fits()):
+            return "full"
+        rows = self.with_density("rows").layout
+        return "columns" if rows.width > ROOM[0] / LEGIBLE and rows.height < ROOM[1] / LEGIBLE else "rows"
 
     @cached_property
     def drawn_scene(self) -> Scene:
@@ -372,7 +377,9 @@ class Storyboard:
             told |= {"chapter": clean(step.chapter)} if step.chapter else {}
             told |= {"stands": step.stands} if step.stands > 1 else {}
             told |= {"place": step.place} if step.place is not None and self.folding.groups else {}
-        if small and self.density != "columns" and any(box.brief is not None for box in self.scene.boxes.values()):
+        boxes = self.scene.boxes.values()
+        small = small and self.density != "columns" and len(boxes) <= _FEW
+        if small and any([box.brief is not None for box in boxes]):
             narrow = self.with_density("columns")  # for a smaller window, and for a lecture hall
             story["brief"] = narrow._drawing(details)
             story["brief"] |= {"levels": narrow.layouts_dict()} if self.folding.groups else {}
