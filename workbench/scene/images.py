@@ -271,7 +271,7 @@ def _texts(box: Box, place: Rectangle, shown: Mapping[str, Any]) -> list[Shape]:
     y = place.y + (place.h - TITLE_LINE - LINE * len(lines)) / 2
     x = place.x + (pad if shown["lines"] else (place.w - first) / 2)
     shapes = _titled(x, y + 13.5, shown["title"], TITLE_CHARACTER)
-    if behind:
+    if behind and shown["lines"][0]:
         end = place.x + place.w - pad - (SIGN if box.kind == "group" else 0)
         shapes.append(_text("wb-text", end, y + 13.5, shown["lines"][0], "end"))
     for n, line in enumerate(lines):

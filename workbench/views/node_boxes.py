@@ -106,7 +106,8 @@ def result_of(frame: Frame, node: NodeState, nr: int) -> tuple[str, Value]:
 
 def written_details(made: NodeCreated) -> list[Detail]:
     """Return the code of a node, and where it was made."""
-    details = [Detail(_HEADINGS.get(code.name, code.name), "code", code.text) for code in made.code]
+    details = [Detail("Node", "text", made.name)]
+    details += [Detail(_HEADINGS.get(code.name, code.name), "code", code.text) for code in made.code]
     if made.source is not None:
         line = f"{made.source.file}, line {made.source.line}: {made.source.text}"
         details.append(Detail("Created at", "text", line.removesuffix(": ")))

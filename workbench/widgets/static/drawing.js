@@ -220,7 +220,7 @@ function boxParts(box, holder) {
     // The title begins at the left, and its shape ends at the right; a title alone stands in the middle.
     const pad = TENSORS.includes(kind) ? 18 : 14, wide = columns(name) * TITLE, from = first || lines.length ? x + pad : x + (w - wide) / 2;
     parts.push(...titled(name, from, top + 13.5, TITLE));
-    if (first) parts.push(svg("text.wb-text", { x: x + w - pad - (kind === "group" ? 10 : 0), y: top + 13.5, "text-anchor": "end" }, told[0]));
+    if (first && told[0]) parts.push(svg("text.wb-text", { x: x + w - pad - (kind === "group" ? 10 : 0), y: top + 13.5, "text-anchor": "end" }, told[0]));
     lines.forEach((line, i) => parts.push(svg("text.wb-text", { x: x + pad, y: top + high + 12 + 16 * i, "text-anchor": "start" }, line)));
   }
   if (state in SIGNS)

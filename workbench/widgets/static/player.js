@@ -359,7 +359,9 @@ function mountView(el, storyboard, options = {}) {
     if (yes === large) return;
     const held = el.contains(keysAt());
     large = yes;
-    show();
+    const place = whole(+player.root.dataset.position);
+    chosen = player.look();
+    show(place);
     if (held) focusOn(player.root);
   }
   const opens = list(storyboard?.steps).findIndex(({ when }) => moment !== undefined && when === moment);
