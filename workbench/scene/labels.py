@@ -220,7 +220,7 @@ def arrow_fields(arrow: Arrow, scene: Scene, density: Density = "full") -> dict[
         "state": arrow.state,
         "weight": arrow.weight,
         "tone": arrow.tone,
-        "alt": clean(arrow.alt) or _arrow_alt(arrow, scene),
+        "alt": clean(arrow.alt) or _arrow_alt(arrow, scene, label),
         "norm": arrow.norm,
         "together": None if arrow.together is None else list(arrow.together),
         "within": {group: list(told) for group, told in arrow.within.items()} if arrow.within else None,
@@ -265,9 +265,9 @@ def _box_alt(box: Box) -> str:
     return clean(box_said(box.title, box.kind, note, box.lines, box.state))
 
 
-def _arrow_alt(arrow: Arrow, scene: Scene) -> str:
+def _arrow_alt(arrow: Arrow, scene: Scene, label: str) -> str:
     upper, lower = scene.boxes[arrow.source].title, scene.boxes[arrow.target].title
-    label = "\n".join(arrow.label.splitlines())
+    label = "\n".join(label.splitlines())
     return clean(arrow_said(upper, lower, arrow.kind, label, arrow.note, arrow.state))
 
 
