@@ -84,7 +84,7 @@ def test_what_does_not_fit_opens_large_enough_to_be_read_where_the_step_is(page,
     story = story_of(long_chain, depth=9)
     story["start"] = len(story["steps"]) // 3
     opened(page, story, size)
-    assert stands(page)["scale"] == pytest.approx(11 / 12)
+    assert stands(page)["scale"] == pytest.approx(11 / 12 if size == SIZE else 1)
     view, box = place_of(page.locator(".wb-view")), place_of(page.locator("[data-current] .wb-frame"))
     assert view["y"] <= box["y"] and box["y"] + box["height"] <= view["y"] + view["height"]
 
@@ -129,7 +129,7 @@ def test_a_group_that_opens_keeps_the_scale(page):
     opened(page, story_of(three_layers))
     before = stands(page)["scale"]
     page.locator(".wb-kind-group:has(.wb-fold)").first.click()
-    assert stands(page)["scale"] == before
+    assert stands(page)["scale"] == pytest.approx(before)
 
 
 @pytest.mark.parametrize(

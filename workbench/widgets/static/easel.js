@@ -121,7 +121,7 @@ function detailsPanel(close, told, { kinds, states }) {
 }
 
 /** What a box is found by, in small letters. @param {Box} box @param {Record<string, string>} kinds in words */
-export const findable = (box, kinds) => [box.title, kinds[box.kind], ...list(box.lines)].join(" ").toLowerCase();
+export const findable = (box, kinds) => [box.title, kinds[box.kind], ...list(box.lines), box.alt].join(" ").toLowerCase();
 
 /**
  * The search for boxes by name or operation, among those that are there: marks them and goes from one to the next, and
