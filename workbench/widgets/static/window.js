@@ -7,6 +7,7 @@ const LARGEST = 2; // times its own size: what is asked to fit is made no larger
 // A picture opens whole if its smallest text is then 10 px high, in a narrow window 12 px, and in a lecture hall 16 px. A
 // little less will do: who laid it out for this window knows the window only nearly.
 const READABLE = 9.8 / 12, HALL = 16 / 12;
+const TABLE = 9 / 12; // and a table's rows, which are read beside each other and of which a part is of use, 9 px high
 export const LEAST = 11 / 12; // of its own size: what does not fit opens with its smallest text 11 px high
 const NARROW = 800; // px
 /** How large a picture has to be in a window so wide, as a part of its own size. */
@@ -144,7 +145,7 @@ export function viewport(drawn, title, chosen, { resized, scaled, asked }) {
   };
   /** How large the picture opens: all of it, or else large enough to be read, a part of it. */
   const opening = (across, down) => {
-    const fitting = (high, wide = across) => min(wide / drawn.width, down / high), least = size > 1 ? HALL : leastIn(element.parentNode.offsetWidth);
+    const fitting = (high, wide = across) => min(wide / drawn.width, down / high), least = size > 1 ? HALL : rows.length ? TABLE : leastIn(element.parentNode.offsetWidth);
     const most = size * (chosen.full ? LARGEST : 1), alone = fitting(drawn.height, element.parentNode.offsetWidth - 2 * PADDING);
     // What is told beside it takes of its room, and does not make it larger.
     if (alone >= least) return min(max(fitting(drawn.height), least), most);
