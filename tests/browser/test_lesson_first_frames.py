@@ -45,7 +45,7 @@ print("told:" + json.dumps(told))
 """
 # What a lesson quotes of what is written in a picture, beside the names of boxes.
 QUOTED = {
-    "02": ["(4, 3) summed to (3,)", "all +"],
+    "02": ["(4, 3) summed to (3,)", "all positive"],
     "03": ["includes the gradient of step 1", "retains its grad"],
     "04": ["not reached by backward", "The other run", "shares the memory", "detach"],
     "05": ["2 nodes save nothing", "held anyway", "packed by the hook pack"],
