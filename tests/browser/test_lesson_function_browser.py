@@ -45,7 +45,7 @@ def test_before_its_cell_runs_a_picture_stands_still_and_says_what_it_shows(less
     for (alt, width, height, _), title in zip(lesson.stills, lesson.opened, strict=True):
         assert alt.startswith(f"{title}: ")
         assert re.search(r" \(custom Function(, done)?\): ", alt) and "Backward" in alt and "; saved " in alt
-        assert width > 200 and height > 200
+        assert width > 150 and height > 150
 
 
 def test_players_open_where_the_backward_ends(lesson: Lesson) -> None:
