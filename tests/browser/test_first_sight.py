@@ -11,7 +11,7 @@ import workbench as torch
 from workbench.views import storyboard
 
 PROGRAMS = [each.program for each in ENTRIES if "models" in each.tags]
-LEAST = 12 * 0.81  # px of a box's lines: at a smaller scale nobody reads them
+LEAST = 12 * 0.81  # px of a box's lines: at a smaller scale they are too small to read
 # The boxes that are there, how many of them lie whole in the window, those of work, the scale, and the labels of arrows
 # that stand on another, on a box or on a heading.
 SEEN = """() => { const view = document.querySelector(".wb-view").getBoundingClientRect();

@@ -70,7 +70,7 @@ def test_predicting_hides_what_comes_next_until_it_is_typed(page):
         press(page, "check")
         assert said.inner_text() == answer
     place = position(page)
-    assert ask.inner_text() == "What arrives at Square?"  # of several results one is asked for
+    assert ask.inner_text() == "What arrives at Square?"  # it asks for one of several results
     assert page.locator("[name=guess]").input_value() == ""
     page.locator("[name=guess]").fill("4")
     page.keyboard.press("Enter")

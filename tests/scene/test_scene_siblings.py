@@ -1,4 +1,4 @@
-"""Siblings stand in program order, from left to right, unless more arrows cross for it."""
+"""Siblings are in program order, from left to right, unless that makes more arrows cross."""
 
 from __future__ import annotations
 

@@ -34,6 +34,7 @@ from .blocks import TIE
 from .curves import Route
 from .geometry import GAP, MARGIN, Point, Rectangle
 from .labels import (
+    APART,
     CHARACTER,
     CHIP_PAD,
     FREED,
@@ -55,11 +56,11 @@ from .labels import (
     first_row,
     plot_numbers,
     plot_paths,
-    rounds_apart,
     stands_behind,
+    title_parts,
 )
 from .layout import Layout
-from .model import AROUND, LOOSE, PLACED, REMARKABLE, WITHIN, Arrow, Box, Density, Plot, Scene
+from .model import AROUND, LOOSE, PLACED, REMARKABLE, Arrow, Box, Density, Plot, Scene
 from .storyboard import Storyboard
 from .text import graph_lines
 from .theme import WORDS, Stylesheet, Theme, css_for, flat_css, theme_named
@@ -281,16 +282,14 @@ def _texts(box: Box, place: Rectangle, shown: Mapping[str, Any]) -> list[Shape]:
 
 def _titled(x: float, y: float, title: str, character: float) -> list[Shape]:
     """Return a title that begins at this point; a module's class, and the count of a loop's iterations, are apart."""
-    text, rounds = rounds_apart(title)
-    name, within, kind = text.rpartition(WITHIN)
-    shapes = [_text("wb-title", x, y, name or text, "start")]
-    x += columns(name or text) * character + 8
-    if within:
+    name, kind, count = title_parts(title)
+    shapes = [_text("wb-title", x, y, name, "start")]
+    x += columns(name) * character + APART
+    if kind:
         shapes.append(_text("wb-class", x, y, kind, "start"))
-        x += columns(kind) * CHARACTER + 8
-    if rounds:
-        count = rounds.removeprefix(": ")
-        width = columns(count) * CHARACTER + 8
+        x += columns(kind) * CHARACTER + APART
+    if count:
+        width = columns(count) * CHARACTER + CHIP_PAD
         shapes.append(_rect("wb-chip", Rectangle(x, y - 12, width, 16), 8))
         shapes.append(_text("wb-rounds", x + width / 2, y - 0.5, count, "middle"))
     return shapes

@@ -292,7 +292,7 @@ Size = tuple[float, float]
 CHIP_PAD = 8  # px left and right of a saved tensor's text
 STORY_PAD = 12  # px left and right of a story's text
 STORY_LINE = 20  # px from one of its lines to the next
-_APART = 8  # px between the parts of a title
+APART = 8  # px between the parts of a title
 _BEHIND = 12  # px between a title and the line behind it
 BEHIND_COLUMNS = 80  # the most columns of both
 LABEL_PAD = 6  # px left and right of an arrow's label
@@ -364,22 +364,20 @@ def stands_behind(shown: Mapping[str, Any]) -> int:
 
 def first_row(shown: Mapping[str, Any]) -> tuple[float, bool]:
     """Return the width of a box's first row, and whether the first line is in it, after the title."""
-    title, lines = sum(title_parts(shown["title"])), shown["lines"]
+    (name, kind, count), lines = title_parts(shown["title"]), shown["lines"]
+    title = columns(name) * TITLE_CHARACTER
+    title += APART + columns(kind) * CHARACTER if kind else 0.0
+    title += APART + columns(count) * CHARACTER + CHIP_PAD if count else 0.0
     if not lines or columns(shown["title"]) + columns(lines[0]) > BEHIND_COLUMNS:
         return title, False
     return title + _BEHIND + columns(lines[0]) * CHARACTER, True
 
 
-def title_parts(title: str, character: float = TITLE_CHARACTER) -> tuple[float, float, float]:
-    """Return the widths of a title's name, of a module's class behind it, and of the count of a loop's iterations."""
+def title_parts(title: str) -> tuple[str, str, str]:
+    """Return a title's name, the class of a module behind it, and the count of a loop's iterations."""
     text, rounds = rounds_apart(title)
     name, within, kind = text.rpartition(WITHIN)
-    widths = (
-        columns(name or text) * character,
-        _APART + columns(kind) * CHARACTER if within else 0.0,
-        _APART + (columns(rounds) - 2) * CHARACTER + CHIP_PAD if rounds else 0.0,
-    )
-    return widths
+    return name if within else text, kind if within else "", rounds.removeprefix(": ")
 
 
 def label_size(label: str) -> Size:

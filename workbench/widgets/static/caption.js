@@ -1,4 +1,4 @@
-/** Sentences about a picture: a name stands in them as code, colored like the box that it names. */
+/** Sentences about a picture: a name in them is code, colored like the box that it names. */
 
 import { html, list, words } from "./drawing.js";
 
