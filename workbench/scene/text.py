@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import graphviz  # pyright: ignore[reportMissingTypeStubs]
 
 _WIDEST = 120  # columns of one line of the graph
+_LONGEST_WORD = 24  # characters dropped at its end so that no word is cut
 _LONGEST_CAPTION = 300  # characters of a step's caption
 _LONGEST_SENTENCE = 1000  # characters of what is read aloud in place of an image
 _DEEPEST = 14  # levels of the graph
@@ -187,7 +188,11 @@ def _passed(arrow: Arrow | None) -> str:
 
 
 def _line(text: str) -> str:
-    return cut(clean(text), _WIDEST).rstrip()
+    whole = clean(text)
+    kept = cut(whole, _WIDEST)
+    # Part of a word says less than none of it; what has no spaces is cut where the room ends.
+    words = kept.rfind(" ", _WIDEST - _LONGEST_WORD) if kept != whole else 0
+    return (f"{kept[:words].rstrip(' ,;:')} …" if words > 0 else kept).rstrip()
 
 
 def _step_lines(storyboard: Storyboard) -> list[str]:
