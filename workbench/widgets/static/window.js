@@ -1,13 +1,13 @@
 /** The window onto a picture, its overview, and the buttons that the bars are made of. */
 
-import { abs, assign, build, calm, extent, html, hypot, max, min, standsAt, svg, upon, words } from "./drawing.js";
+import { CHART, abs, assign, build, calm, extent, html, hypot, max, min, standsAt, svg, upon, words } from "./drawing.js";
 
 const PADDING = 12; // px around the picture, as in player.css
 const LARGEST = 2; // times its own size: what is asked to fit is made no larger
 // A picture opens whole if its smallest text is then 10 px high, in a narrow window 12 px, and in a lecture hall 16 px. A
 // little less will do: who laid it out for this window knows the window only nearly.
 const READABLE = 9.8 / 12, HALL = 16 / 12;
-const TABLE = 9 / 12; // and a table's rows, which are read beside each other and of which a part is of use, 9 px high
+const TABLE = 9 / 12; // and the rows of a chart, which are read beside each other and of which a part is of use, 9 px high
 export const LEAST = 11 / 12; // of its own size: what does not fit opens with its smallest text 11 px high
 const NARROW = 800; // px
 /** How large a picture has to be in a window so wide, as a part of its own size. */
@@ -98,6 +98,8 @@ export function viewport(drawn, title, chosen, { resized, scaled, asked }) {
   let port = { left: 0, top: 0, wide: 0, high: 0 }, moving = false;
   const light = drawn.groups.size < HEAVY;
   const rows = [...drawn.groups].filter(([{ kind }]) => kind === "name"); // whose names stay in sight
+  const items = [...drawn.groups.keys()], chart = items.every((item) => !("d" in item) && item.kind in CHART);
+  const read = chart || items.some(({ kind }) => kind === "story"); // from left to right: it is scrolled down at most
   const scroll = (left, top) => element.scrollBy(left, top);
   /** Scroll until these items are in sight; where they do not fit together, as many as do, the first before all. */
   const reveal = (items = kept, smooth = false, anew = false) => {
@@ -145,10 +147,12 @@ export function viewport(drawn, title, chosen, { resized, scaled, asked }) {
   };
   /** How large the picture opens: all of it, or else large enough to be read, a part of it. */
   const opening = (across, down) => {
-    const fitting = (high, wide = across) => min(wide / drawn.width, down / high), least = size > 1 ? HALL : rows.length ? TABLE : leastIn(element.parentNode.offsetWidth);
+    const fitting = (high, wide = across) => min(wide / drawn.width, down / high);
+    const least = chart ? (size > 1 ? 1 : TABLE) : size > 1 ? HALL : leastIn(element.parentNode.offsetWidth);
     const most = size * (chosen.full ? LARGEST : 1), alone = fitting(drawn.height, element.parentNode.offsetWidth - 2 * PADDING);
     // What is told beside it takes of its room, and does not make it larger.
     if (alone >= least) return min(max(fitting(drawn.height), least), most);
+    if (read) return max(min(across / drawn.width, size), LEAST);
     return size > 1 ? (innerWidth < NARROW ? size : HALL) : max(least, LEAST);
   };
   /** Give the picture the size that is wanted in the room that there is. */
