@@ -23,7 +23,7 @@ import { button, icon, roomIn } from "./window.js";
 
 const FORMAT = "workbench-storyboard", VERSION = 1;
 const PLAY_MS = 900;
-const SHORT = 80; // characters of a sentence that needs no scrolling, however narrow the player is
+const SHORT = 50; // characters of a sentence that needs no scrolling, however narrow the player is
 const CHANGEABLE = ["title", "lines", "state", "shade", "alt", "details", "label", "weight", "tone", "goto", "plot"];
 const KEYS = [
   ["→", "Next step, or start over"], ["←", "Previous step"], ["Home", "First step"], ["End", "Last step"], ["Space", "Play/pause"],
