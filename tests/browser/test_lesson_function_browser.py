@@ -67,7 +67,11 @@ def test_a_function_of_ones_own_is_a_node_with_what_it_saved(lesson: Lesson) -> 
 
 
 def test_a_click_shows_both_recipes_and_what_went_in_and_out_as_it_comes(lesson: Lesson, player: Player) -> None:
-    recipes = [("Forward", typed(lesson, "forward")), ("Backward", typed(lesson, "backward"))]
+    recipes = [
+        ("Node", "SquareBackward"),
+        ("Forward", typed(lesson, "forward")),
+        ("Backward", typed(lesson, "backward")),
+    ]
     made = [
         ("Created at", "cell, line 3: y = Square.apply(x)"),
         ("Input", "x float32 (3,) norm 3.742 [1. -2. 3.]"),
