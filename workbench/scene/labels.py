@@ -33,13 +33,14 @@ GROUP_COLUMNS = 60  # of a line on a closed group: height is scarcer than width
 # What XML cannot hold, and the marks that let a text reorder what stands around it.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 _ROUNDS = re.compile(r": [\d,]+ iterations$")
-_STACKED = re.compile(r"[^\x00-\u02ff]{6,}")  # only there can so many marks be on one letter that they cover their surroundings
+# Only there can so many marks be on one letter that they cover what is around it.
+_STACKED = re.compile(r"[^\x00-\u02ff]{6,}")
 _MARKS = 4  # on one letter
 _REORDERING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def clean(text: object, keep_lines: bool = False) -> str:
-    """Return the text without characters that break a file or reorder or cover what is around it; one line unless asked."""
+    """Return the text without characters that break a file, or reorder or cover what is around; one line unless asked."""
     text = str(text)
     if not text.isascii():
         text = _STACKED.sub(lambda found: "".join(_unstacked(found[0])), text)
