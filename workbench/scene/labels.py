@@ -40,7 +40,7 @@ _REORDERING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def clean(text: object, keep_lines: bool = False) -> str:
-    """Return the text without characters that break a file, or reorder or cover what is around; one line unless asked."""
+    """Return the text without characters that break a file or reorder or cover others; one line unless asked."""
     text = str(text)
     if not text.isascii():
         text = _STACKED.sub(lambda found: "".join(_unstacked(found[0])), text)
