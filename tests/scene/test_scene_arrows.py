@@ -92,20 +92,3 @@ def test_arrows_lead_through_no_box_and_no_heading(scene: Scene) -> None:
         board = Storyboard(scene, opened=opened)
         found = measured(board.at(-1), board.layout)
         assert {kind: found[kind] for kind in NEVER if found[kind]} == {}
-
-
-def test_a_label_makes_no_picture_too_wide_for_a_window_where_it_has_room_else() -> None:
-    """Four leaves stand in a row above a loop: the label of the first arrow would stand left of them all."""
-    wx, wh, b = (torch.ones(*shape, requires_grad=True) for shape in ((3, 4), (4, 4), (4,)))
-    with workbench.record() as trace:
-        h = torch.zeros(1, 4)
-        for x in torch.tensor([[[-0.5014, 0.8792, -1.072]]] * 8):
-            h = torch.tanh(x @ wx + h @ wh + b)
-        (h**2).sum().backward()
-    for opened in ([], None):
-        board = storyboard(trace, "graph", open=opened)
-        layout = board.layout
-        labels = [way.label for way in layout.arrows.values() if way.label.w]
-        assert min(label.x for label in labels) >= min(box.x for box in layout.boxes.values())
-        boxes = [box for id, box in layout.boxes.items() if id not in board.opened]  # labels stand in open groups
-        assert not any(label.meets(box) for label in labels for box in boxes)

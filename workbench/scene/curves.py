@@ -5,7 +5,7 @@ A curve is a list of points, as in an SVG path: those of one cubic Bézier curve
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import atan2, hypot
@@ -140,13 +140,6 @@ def _rounded(knots: Sequence[Point]) -> list[Point]:
         points.append((x - (x - a) * radius / into, y - (y - b) * radius / into))
         points.append((x + (u - x) * radius / out, y + (v - y) * radius / out))
     return [*points, *knots[-1:]]
-
-
-def middles(curve: Sequence[Point]) -> Iterator[Point]:
-    """Yield the middle and the end of each part of a curve."""
-    for (x, y), (a, b), (c, d), (u, v) in zip(curve[::3], curve[1::3], curve[2::3], curve[3::3], strict=False):
-        yield (x + 3 * a + 3 * c + u) / 8, (y + 3 * b + 3 * d + v) / 8
-        yield u, v
 
 
 def calmed(points: list[Point]) -> list[Point]:

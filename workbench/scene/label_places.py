@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import inf
 
 import numpy as np
 
@@ -75,16 +74,10 @@ class LabelPlaces:
                     self.paths |= ways
                     break
 
-    def keep_within(self, room: float) -> None:
-        """Put labels where they make all no wider than there is room, if arrows lead through no more of them then."""
-        found = self._near(self.paths, room)
-        self.tags = found if found.trouble <= self.tags.trouble else self.tags
-
-    def _near(self, paths: dict[str, list[Point]], room: float = inf) -> Tags:
+    def _near(self, paths: dict[str, list[Point]]) -> Tags:
         """Move the labels to where their arrows really pass, unless something else is there.
 
-        A label is at the right of its arrow, or else at the left; at the left for the left one of twins. No label makes
-        the picture wider than there is `room`, if it has another position.
+        A label is at the right of its arrow, or else at the left; at the left for the left one of twins.
         """
         labels, twins = self._kept, self._twins
         tags = Tags(dict(labels), set(), {})
@@ -92,7 +85,6 @@ class LabelPlaces:
             return tags
         known = [*labels.values(), *self._standing]
         standing = Walls(known)
-        west, east = min(place.x for place in known), max(place.x + place.w for place in known)
         numbers = {id: n for n, id in enumerate(paths)}
         curves = [along(points) for points in paths.values()]
         # All points of all curves by their height: those beside a label are next to each other.
@@ -104,7 +96,7 @@ class LabelPlaces:
                 continue
             own = curves[numbers[id]]
             twin_left = id in twins and paths[id][0] < paths[twins[id]][0]
-            least = len(across), True
+            least = len(across)
             for x, y, left in _spots(label, own, (True,) if twin_left else (False, True)):
                 met = standing.met(x, y, x + label.w, y + label.h)
                 met[number] = False
@@ -112,15 +104,15 @@ class LabelPlaces:
                     continue
                 beside = slice(*heights.searchsorted((y - 1, y + label.h + 1)))
                 within = (x < across[beside]) & (across[beside] < x + label.w)
-                cost = int(within.sum()), max(east, x + label.w) - min(west, x) > max(room, east - west)
+                cost = int(within.sum())
                 if cost < least:
                     least, tags.near[id] = cost, replace(label, x=x, y=y)
                     (tags.leftward.add if left else tags.leftward.discard)(id)
-                if not any(least):
+                if not least:
                     break
             standing[number] = tags.near[id]
-            if least[0]:
-                tags.crowded[id] = least[0]
+            if least:
+                tags.crowded[id] = least
         return tags
 
     def _ways_around(

@@ -10,12 +10,11 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .curves import middles, smooth
+from .curves import smooth
 from .geometry import Curve, Point, Rectangle, crossed, on_curve, on_line
 
 NEAR_LABEL = 5  # px above and below a label, where its arrow is still beside it
@@ -24,7 +23,6 @@ _ABOVE = 4.0  # px that it keeps from a box's upper and lower edges, where other
 _BESIDE_TITLE = 4.0  # px that it keeps from the sides of a title or a label, which have no frame
 _SLIM = (-4.0, -2.0, 4.0, 2.0)  # px at its four sides that a curve keeps from a box in any case
 _TITLE = 800.0  # px of detour that not going through a title or a label is worth
-_CROSSED = 60.0  # px of detour that not crossing another arrow is worth
 _LANE = 10.0  # px between two that turn at one corner: both can be followed by eye
 _BY_CORNER = 0.5  # px from a corner to the line around it, which then does not go through the box
 _DETOUR = 48  # px: a way past a label that is so much longer sideways is a detour
@@ -54,7 +52,6 @@ class Obstacles:
         self._grown = self._rects + np.column_stack([-margins, margins])
         self._cost = np.repeat([np.inf, _TITLE], counts)
         self._turns: dict[str, list[Turn]] = {}
-        self._drawn: dict[str, Curve] = {}
 
     def way(self, id: str, ends: tuple[str, str], points: list[Point]) -> list[Point]:
         """Return the simplest route of an arrow between the ends of these points."""
@@ -82,7 +79,6 @@ class Obstacles:
                 if not on_curve(simpler, self._rects[numbers] + _SLIM).any():
                     turns, curve = fewer, simpler
         self._turns[id] = turns
-        self._drawn[id] = np.array([*curve[:1], *middles(curve)])
         return curve
 
     def around(self, id: str, ends: tuple[str, str], points: list[Point], tags: Sequence[Rectangle]) -> list[Point]:
@@ -92,7 +88,7 @@ class Obstacles:
         beside = (-_BESIDE_TITLE, 0.0, _BESIDE_TITLE, 0.0)
         walls._grown = np.concatenate([self._grown, walls._rects[len(self._rects) :] + beside])
         walls._cost = np.concatenate([self._cost, [_TITLE] * len(tags)])
-        walls._turns, walls._drawn = {}, {each: curve for each, curve in self._drawn.items() if each != id}
+        walls._turns = {}
         way = walls.way(id, ends, points)
         numbers, _ = self._others(ends, points[0], points[-1])
         return points if on_curve(way, self._rects[numbers]).any() else way
@@ -175,9 +171,6 @@ class Obstacles:
         # A box is never gone through, so what is left costs a detour at most.
         fee = np.where(crossed(at[i], at[j], grown), self._cost[numbers], 0.0).sum(axis=1)
         i, j, fee = i[np.isfinite(fee)], j[np.isfinite(fee)], fee[np.isfinite(fee)]
-        drawn = [curve for curve in self._drawn.values() if curve[0, 1] < end[1] and start[1] < curve[-1, 1]]
-        if drawn and len(i):
-            fee += _CROSSED * _meetings(at[i], at[j], drawn)
         length = np.full((len(at), len(at)), np.inf)
         length[i, j] = np.hypot(*(at[j] - at[i]).T) + fee
         return [turns[n] for n in _shortest(length)]
@@ -207,17 +200,3 @@ def _shortest(length: Curve) -> list[int]:
     while chain[-1] and np.isfinite(best[-1]):
         chain.append(int(came[chain[-1]]))
     return chain[::-1] if len(chain) > 1 else [0, count - 1]
-
-
-def _meetings(starts: Curve, ends: Curve, drawn: Sequence[Curve]) -> npt.NDArray[np.int_]:
-    """Return the number of curves that each line crosses."""
-    one, other = (np.concatenate([curve[part] for curve in drawn]) for part in (slice(None, -1), slice(1, None)))
-    least, most = np.minimum(starts, ends).min(axis=0), np.maximum(starts, ends).max(axis=0)
-    near = ((np.minimum(one, other) <= most) & (least <= np.maximum(one, other))).all(axis=1)
-    one, other = one[near], other[near]
-
-    def side(a: Any, b: Any, c: Any) -> Any:
-        return (b[..., 0] - a[..., 0]) * (c[..., 1] - a[..., 1]) > (b[..., 1] - a[..., 1]) * (c[..., 0] - a[..., 0])
-
-    p, q = starts[:, None], ends[:, None]
-    return ((side(p, q, one) != side(p, q, other)) & (side(one, other, p) != side(one, other, q))).sum(axis=1)

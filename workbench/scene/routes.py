@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from math import inf
 
 import numpy as np
 
 from .curves import Route, calmed, led_up
-from .geometry import GAP, MARGIN, Point, Rectangle, along
+from .geometry import GAP, Point, Rectangle, along
 from .label_places import LabelPlaces, Tags
 from .model import Scene
 from .obstacles import Obstacles
 
-WINDOW = 1049, 494  # px of a picture whose text is 11 px high in a notebook of 1440 × 900
 _APART = 48  # px between the ends of arrows that meet at one box, if there is room
 _CORNER = 14  # px of a box's edge, where no arrow may end: its corner is round
 _STRETCH = 40  # px from its end, where an arrow's direction is judged
@@ -67,7 +65,6 @@ def routed(
             labeled.lead_past(obstacles)
         labeled.make_room(order, obstacles, {*straight, *twins})
         crowded = set(labeled.tags.crowded)
-        labeled.keep_within(inf if titles else WINDOW[0] - 2 * MARGIN)
         paths, tags = labeled.paths, labeled.tags
     else:
         _spread(scene, paths, places, fixed, apart)

@@ -17,7 +17,6 @@ from ..health.refusals import refusal_of
 from ..scene.labels import CHIP_COLUMNS, TITLE_CHARACTER, columns
 from ..scene.layout import LayoutUnavailable
 from ..scene.model import AROUND, Arrow, Box, Detail, Scene, StoryStep
-from ..scene.routes import WINDOW
 from ..scene.storyboard import Storyboard
 from ..trace.advice import NO_HISTORY
 from ..trace.advised import advice_for, counts_of, hook_refused
@@ -42,6 +41,7 @@ _COLUMNS = 56  # of the story's lines
 _LEAST_COLUMNS = 40  # of these where the graph beside them is wide
 _MOST_LINES = 8  # in each part: what happened, what to do, and PyTorch's message
 _INDENT = "\u00a0\u00a0"  # of a line of the story that goes on
+_ROOM = 1049  # px of a picture whose text is 11 px high in a notebook of 1440 × 900
 _MOST = 24  # nodes up to which all are shown
 _HOPS = 2  # how far from what matters nodes are shown where there are more
 _STORY = "story"
@@ -154,7 +154,7 @@ class _Story:
         """Return the picture, its story as wide as a window has room for."""
         board = self._told(_COLUMNS)
         try:
-            over = board.layout.width - WINDOW[0]
+            over = board.layout.width - _ROOM
         except LayoutUnavailable:  # it can still be told in words
             return board
         longest = max(columns(line) for line in board.at().boxes[_STORY].lines)
