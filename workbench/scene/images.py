@@ -228,6 +228,11 @@ def _box(box: Box, layout: Layout, density: Density) -> ShapeGroup:
     if box.kind == "group":
         shapes.append(_rect("wb-back", Rectangle(place.x + 5, place.y + 5, place.w, place.h), radius))
     shapes.append(_rect("wb-frame", place, radius))
+    if box.skips and box.kind == "group":
+        shapes.append(_path("wb-skip", _skip(place)))
+    if box.family and box.kind not in AROUND:
+        strip = Rectangle(place.x + 5, place.y + 5, 4, place.h - 10)
+        shapes.append(_rect(f"wb-strip-{box.family}", strip, 2))
     if box.plot is not None:
         shapes += _plot(box.plot, place, shown)
     elif box.kind in AROUND:
@@ -239,6 +244,12 @@ def _box(box: Box, layout: Layout, density: Density) -> ShapeGroup:
         shapes.append(Shape("circle", "wb-disc", {"cx": x, "cy": y, "r": _DISC}))
         shapes.append(_path("wb-sign", _SIGNS[box.state](x, y)))
     return ShapeGroup(classes, shown["alt"], shapes)
+
+
+def _skip(place: Rectangle) -> str:
+    """Return the line around the right side of a closed group, from its foot back to its head: a skip leads past it."""
+    x, top, foot = place.x + place.w, place.y + 4, place.y + place.h - 4
+    return f"M{_at(x, foot)} C{_at(x + 15, foot)} {_at(x + 15, top)} {_at(x, top)}"
 
 
 def _placed(box: Box, place: Rectangle, shown: Mapping[str, Any], radius: float) -> list[Shape]:

@@ -38,6 +38,8 @@ BoxState = Literal[
 ]
 # How much boxes tell: all that they can; one line each; or the same, with the facts of a group below its title.
 Density = Literal["full", "rows", "columns"]
+# What a model is built of: a strip of color on the boxes of such operations and modules.
+Family = Literal["", "convolution", "norm", "activation", "attention", "loss"]
 ArrowKind = Literal["edge", "constant", "cut", "tangent", "beside", "same"]
 ArrowState = Literal["future", "idle", "flowing", "done"]
 ArrowTone = Literal["", "plus", "minus", "mixed", "faint", "odd", "bad"]
@@ -105,6 +107,9 @@ class Box:
 
     Where there is no room for all of its lines, it has only the `brief` ones: the first, its shape or number, is behind
     its title. A closed group has no more in any picture; its second is what it holds.
+
+    A box of a `family` has a strip in its color at the left. A closed group with `skips`, values that lead past what it
+    holds to its end, has a line around its right side.
     """
 
     id: str
@@ -125,6 +130,8 @@ class Box:
     plot: Plot | None = None
     instead: str | None = None
     brief: tuple[str, ...] | None = None
+    family: Family = ""
+    skips: int = 0
 
 
 @dataclass(slots=True)

@@ -411,6 +411,8 @@ class Storyboard:
             "boxes": [
                 {"id": id, "kind": scene.boxes[id].kind, "holder": scene.boxes[id].holder}
                 | ({"refers": refers} if (refers := scene.boxes[id].refers) is not None else {})
+                | ({"family": family} if (family := scene.boxes[id].family) else {})
+                | ({"skips": skips} if (skips := scene.boxes[id].skips) else {})
                 | self._place(layout, id)
                 | shown
                 | self._fold(id)

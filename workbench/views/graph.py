@@ -27,6 +27,7 @@ from ..trace.records import (
 from ..trace.schema import Record
 from ..trace.timeline import Timeline
 from ..trace.values import Value, series
+from .families import family_of
 from .gray_inputs import is_gray, left_out_inputs, masked
 from .hooks_told import badges
 from .lanes import Lanes
@@ -268,6 +269,7 @@ class Graph:
         unsaid = left_out(*[result_of(frame, node, nr)[1] for nr in sorted(node.outputs)])
         box = Box(id, kind, title, (*lines, *why), state, region=inside, details=details, unsaid=unsaid)
         box.brief = brief if state == "over" else (*brief, *why)
+        box.family = "" if node.made.custom else family_of(node.made.name)
         return [region, box] if region else [box]
 
     def _sent(self, frame: Frame, key: str) -> Detail | None:

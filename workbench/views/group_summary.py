@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ..scene.labels import GROUP_COLUMNS, TEXT_COLUMNS, columns
-from ..scene.model import Box, BoxState, Detail
+from ..scene.labels import GROUP_COLUMNS, TEXT_COLUMNS, columns, title_parts
+from ..scene.model import Box, BoxState, Detail, Family
 from ..trace.frame import Frame, Key, NodeState
 from ..trace.records import COMPILED
+from .families import family_of
 from .gradient_totals import EdgeBundle, norms_of
 from .graph import Graph
 from .groups import Group
@@ -20,6 +22,7 @@ from .node_boxes import rows_of
 FREED = ": freed"  # behind what was kept
 _ROWS = 4  # parameters of a module that its box tells one by one
 _NUMBER = 20  # columns of one
+_CALLED = re.compile(r"(?:\w+ = )?(?:\w+\.)*(\w+)\(")  # a function, in the code of a title
 
 
 @dataclass(slots=True)
@@ -263,7 +266,16 @@ def closed_box(frame: Frame, summary: GroupSummary, came: EdgeBundle, went: Edge
         summary.state,
         details=tuple(details),
         brief=None if view.shows_gradients else tuple(brief),
+        family=_family(group.title),
+        skips=summary.skips,
     )
+
+
+def _family(title: str) -> Family:
+    """Return the family of a module by its class, or of the function that the code of a title calls."""
+    name, kind, _ = title_parts(title)
+    called = _CALLED.match(name)
+    return family_of(kind.split(" ")[0] or (called[1] if called else ""))
 
 
 def _fit(parts: Iterable[str]) -> bool:

@@ -15,6 +15,8 @@ const MEANINGS = [
   [{ kind: "function" }, "custom Function"],
   [{ kind: "plain" }, "operation that isn't tracked"],
   [{ kind: "group" }, "closed group: click to open it"],
+  ...["convolution", "norm", "activation", "attention", "loss"].map((family) => [{ family }, family]),
+  [{ skips: 1 }, "closed group with a skip: a value leads past what it holds"],
   [{ kind: "region", fold: "close" }, "open group: click its title to close it"],
   [{ kind: "level" }, "level of a transform"],
   [{ kind: "output" }, "output: backward starts here"],
@@ -50,16 +52,18 @@ function looksOf({ steps }, { boxes, arrows }) {
     ({ kind, state }) => state !== "future" && !(kind in CHART));
 }
 /** Whether a look is what an entry is about. */
-function isOf({ kind, state, mark, way, tone, fold }, look) {
+function isOf({ kind, state, mark, way, tone, fold, family, skips }, look) {
+  if (family) return look.family === family && look.kind !== "region";
+  if (skips) return look.skips > 0 && look.kind === "group";
   if (mark) return look.d === undefined && look.kind !== "saved" && look.state === mark;
   if (tone) return look.tone === tone;
   if (way) return look.d !== undefined && look.kind === way && !look.tone && (!state || look.state === state);
   return look.d === undefined && look.kind === kind && (state ? look.state === state : look.state !== "freed") && (!fold || look.fold);
 }
 /** A box or an arrow that looks so, drawn by itself; nothing of it is to be read or pressed. */
-function sample({ kind = "op", state, mark, way, tone, fold }) {
+function sample({ kind = "op", state, mark, way, tone, fold, family, skips }) {
   const drawnAs = way || tone ? { ...ARROW, id: "key", kind: way ?? "edge", state: tone ? "done" : state ?? "idle", ...(tone && { tone, weight: 3 }) }
-    : { ...BOX, id: "key", kind, fold: kind === "group" ? "open" : fold, state: mark ?? state ?? "idle" };
+    : { ...BOX, id: "key", kind: skips ? "group" : kind, family, skips, fold: kind === "group" ? "open" : fold, state: mark ?? state ?? "idle" };
   const some = new Map([["key", drawnAs]]), none = new Map();
   const board = picture(SIZE, way || tone ? { boxes: none, arrows: some } : { boxes: some, arrows: none }), group = board.groups.get(drawnAs);
   board.draw(drawnAs);
