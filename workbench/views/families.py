@@ -19,7 +19,7 @@ _FAMILIES: tuple[tuple[Family, str], ...] = (
         r"|(leaky|p|r)?r?relu|[sc]?elu|gelu|silu|mish|glu|threshold|swish",
     ),
 )
-_KNOWN = [(family, re.compile(pattern)) for family, pattern in _FAMILIES]
+_KNOWN: list[tuple[Family, re.Pattern[str]]] = [(family, re.compile(pattern)) for family, pattern in _FAMILIES]
 
 
 @cache
@@ -27,4 +27,7 @@ def family_of(name: str) -> Family:
     """Return the family of a node's name, of a module's class, or of a function; "" if it is in none."""
     plain = re.sub(r"backward\d*$", "", name.lower())
     plain = re.sub(r"[\d_]", "", plain)
-    return next((family for family, pattern in _KNOWN if pattern.fullmatch(plain)), "")
+    for family, pattern in _KNOWN:
+        if pattern.fullmatch(plain):
+            return family
+    return ""
