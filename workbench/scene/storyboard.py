@@ -50,6 +50,7 @@ ROOM = (962, 558)  # px that a picture has in a notebook of 1440 × 900, beside 
 LEGIBLE = 10 / 12  # of its own size, at which the smallest text of a picture is 10 px high
 _FEW = 200  # boxes, with those in closed groups, of a picture that a page can draw at two densities
 _MANY = 60  # boxes that no window has room for with all that they tell
+_BY_DENSITY = ("drawn_scene", "drawn_folding", "sizes", "layouts")  # what depends on how much boxes tell
 _LONGEST_NORM = "norm 1.23e-05"
 _UNSEEN = {"d": "", "lx": 0, "ly": 0, "lw": 0, "lh": 0}  # the way of an arrow that lies in a closed group
 
@@ -154,19 +155,25 @@ class Storyboard:
     @cached_property
     def density(self) -> Density:
         """Return how much the boxes tell: no more than a notebook's window has room for."""
-        if self._density is None:
-            try:
-                self._density = self._fitting()
-            except LayoutUnavailable:  # it can still be told in words
-                return "full"
-        return self._density
-
-    def _fitting(self) -> Density:
-        told = [box for box in self.scene.boxes.values() if box.brief is not None and box.kind != "group"]
-        if not told or (len(told) <= _MANY and self.with_density("full").fits()):
+        if self._density is not None:
+            return self._density
+        try:
+            fitting = self._fitting()
+        except LayoutUnavailable:  # it can still be told in words
             return "full"
-        rows = self.with_density("rows").layout
-        return "columns" if rows.width > ROOM[0] / LEGIBLE and rows.height < ROOM[1] / LEGIBLE else "rows"
+        self._layout = fitting._layout
+        self.__dict__ |= {name: fitting.__dict__[name] for name in _BY_DENSITY if name in fitting.__dict__}
+        return fitting.density
+
+    def _fitting(self) -> Storyboard:
+        """Return a copy of the density that fits, with what was found of it."""
+        told = [box for box in self.scene.boxes.values() if box.brief is not None and box.kind != "group"]
+        full = self.with_density("full")
+        if not told or (len(told) <= _MANY and full.fits()):
+            return full
+        rows = self.with_density("rows")
+        wide, low = rows.layout.width > ROOM[0] / LEGIBLE, rows.layout.height < ROOM[1] / LEGIBLE
+        return self.with_density("columns") if wide and low else rows
 
     @cached_property
     def drawn_scene(self) -> Scene:
@@ -198,8 +205,7 @@ class Storyboard:
 
     def with_density(self, density: Density) -> Storyboard:
         """Return the same picture with boxes that tell so much."""
-        found = ("density", "drawn_scene", "drawn_folding", "sizes", "layouts")
-        return self._copy_without(*found, _density=density)
+        return self._copy_without("density", *_BY_DENSITY, _density=density)
 
     def _copy_without(self, *found: str, **fields: Any) -> Storyboard:
         """Return a copy with other values of some fields, that computes these properties again."""
