@@ -326,7 +326,7 @@ def test_every_breakpoint_is_listed_and_taken_off(page: Page) -> None:
 def see(s: Stepper, name: str, title: str) -> None:
     """Press what brings a box into sight, which it was not."""
     wait_until(s.page, IN_SIGHT, [s.box(title).element_handle(), False])
-    s.root.get_by_role("button", name=name).click()
+    s.root.get_by_role("button", name=name, exact=True).click()
     wait_until(s.page, IN_SIGHT, [s.box(title).element_handle(), True])
 
 
