@@ -59,7 +59,9 @@ def test_what_runs_in_a_closed_part_is_told_on_it_and_a_run_goes_over_it(page: P
     closed = s.root.locator('.wb-kind-group[aria-label^="2 › Linear (group)"]')
     s.press("s", "s", "s", "s")
     assert closed.get_attribute("data-state") == "running"
-    assert s.says("sentence").startswith("AddmmBackward0 in 2 › Linear receives the gradient")
+    assert s.says("sentence").startswith(
+        "addmm(net.2.bias, …, net.2.weight.T, …) (AddmmBackward0) receives the gradient"
+    )
     s.press("b")  # at what is next, inside
     expect(closed.locator(".wb-badge")).to_have_count(1)
     s.press("b", "o")
