@@ -73,7 +73,7 @@ def test_what_runs_in_a_closed_part_is_told_on_it_and_a_run_goes_over_it(page: P
 
 def test_marks_of_what_is_in_a_closed_part_leave_its_sign_and_its_words_in_sight(page: Page) -> None:
     s = open_network(page)
-    s.box("1 › Tanh").evaluate("box => box.focus()")
+    s.root.locator('.wb-kind-op[aria-label^="1 › Tanh (operation)"]').evaluate("box => box.focus()")
     for key in "bw":
         s.after(lambda key=key: page.keyboard.press(key))
     s.root.locator(".wb-kind-region").first.focus()
