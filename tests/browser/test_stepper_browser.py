@@ -326,7 +326,7 @@ def test_every_breakpoint_is_listed_and_taken_off(page: Page) -> None:
 def see(s: Stepper, name: str, title: str) -> None:
     """Press what brings a box into sight, which it was not."""
     wait_until(s.page, IN_SIGHT, [s.box(title).element_handle(), False])
-    s.root.get_by_role("button", name=name).click()
+    s.root.get_by_role("button", name=name, exact=True).click()
     wait_until(s.page, IN_SIGHT, [s.box(title).element_handle(), True])
 
 
@@ -548,7 +548,7 @@ def test_what_the_backward_records_appears_and_leaves_again(page: Page) -> None:
     assert s.box("CosBackward0").count() == 1
     expect(s.root.locator('[data-action="step"]')).to_be_focused()
     s.click("run")
-    assert s.lines("c")[-1].startswith("grad ")
+    assert s.lines("c") == ["2.0, grad -1.746"]
     for title in ("MulBackward0", "MulBackward0, 2nd", "MulBackward0, 3rd"):
         expect(s.box(title)).to_have_count(1)
     s.press("ArrowLeft", "ArrowLeft", "ArrowLeft")

@@ -101,6 +101,13 @@ def test_what_is_not_known_is_left_out_and_nothing_is_made_up(make: Any, told: s
     assert titles(torch.step([make(a, b, x)], grad=[torch.ones_like(make(a, b, x))]))[-1] == told
 
 
+def test_the_place_of_a_module_in_a_sequential_is_not_told_as_a_number() -> None:
+    net = torch.nn.Sequential(torch.nn.Tanh(), torch.nn.Linear(2, 1))
+    loss = net(_leaf()).sum()
+    told = titles(torch.step(loss))
+    assert told[1:3] == ["net.1.weight.T", "addmm(net.1.bias, …, net.1.weight.T, …)"]
+
+
 def test_leaves_of_modules_and_lists_have_the_names_of_the_callers_variables() -> None:
     net, ws = torch.nn.Linear(2, 2), [_leaf(), _leaf()]
     s = torch.step((net(ws[0]) * ws[1]).sum())

@@ -55,17 +55,18 @@ def drawn_region(
         if reading.rows_wanted():
             more = {row: by + _CROWDED for row, by in wanted.items()}
             reading = _Reading(asked, _loosened(found, more), past=True)
-    return reading.layout()
+    return (reading.cleared() if reading.crowded else reading).layout()
 
 
 class _Reading:
     """One answer in the part's own px, step by step: how large the part is, its boxes, its ports, its arrows' ways.
 
-    Arrows may lead `past` the room of their labels where rows have been set apart already.
+    Arrows may lead `past` the room of their labels where rows have been set apart already; and, to `clear` labels that
+    still have no room, other arrows around those.
     """
 
-    def __init__(self, asked: Question, found: Placed, past: bool) -> None:
-        self._asked, self._found, self._past = asked, found, past
+    def __init__(self, asked: Question, found: Placed, past: bool, clear: bool = False) -> None:
+        self._asked, self._found, self._past, self._clear = asked, found, past, clear
         self._pad = _PAD if asked.heading is not None else 0
         # Beside the heading there is room for the values that enter.
         beside = (asked.heading or 0.0) + _BY_HEADING * len(asked.entries) + self._pad
@@ -74,8 +75,12 @@ class _Reading:
         self._down, self._height = self._below_heading()
         self._places = self._standing()
         self._enters, self._leaves = self._ports()
-        self._ways, self._crowded = self._led()
+        self._ways, self.crowded = self._led()
         self._enter_from_above()
+
+    def cleared(self) -> _Reading:
+        """Return the same with other arrows led around labels that have no room."""
+        return _Reading(self._asked, self._found, self._past, clear=True)
 
     def _at(self, point: Point) -> Point:
         """Return a point of Graphviz's drawing in the part's coordinates."""
@@ -136,7 +141,8 @@ class _Reading:
         splines, labels = self._splines(around)
         self._join_ways(splines)
         flowing = Scene("", {}, asked.arrows)
-        return routed(flowing, splines, around, labels, fixed, asked.spine, self._titles(), asked.led, self._past)
+        led = asked.led, self._past, self._clear
+        return routed(flowing, splines, around, labels, fixed, asked.spine, self._titles(), *led)
 
     def _places_of_ports(self) -> dict[str, Rectangle]:
         """Ports as boxes without a height, at which lines end in the very edge."""
@@ -225,7 +231,7 @@ class _Reading:
         wanted: dict[float, float] = {}
         for way in () if self._past else self._ways.values():
             self._want_fall(way, levels, wanted)
-        for label in [self._ways[id].label for id in self._crowded]:
+        for label in [self._ways[id].label for id in self.crowded]:
             row = bisect_left(levels, label.y + label.h / 2 - self._down)
             if 0 < row < len(levels):
                 wanted[levels[row]] = max(wanted.get(levels[row], 0.0), label.h + APART)

@@ -32,13 +32,14 @@ def routed(
     titles: Sequence[Rectangle] = (),
     led: bool = True,
     past: bool = True,
+    clear: bool = True,
 ) -> tuple[dict[str, Route], set[str]]:
     """Return the route of every arrow, and the arrows without room for their label.
 
     Those that are `led` take the simplest way that has room, and if they may lead `past` the room that is kept for
-    their label, do so where it has none else; then around labels of others that still have none; others take the
-    splines that Graphviz laid. At what is `fixed` they end where their splines do; at other boxes they are set apart,
-    around what is `straight`. No label is moved onto one of the `titles`.
+    their label, do so where it has none else; then, to `clear` labels of others that still have none, around those;
+    others take the splines that Graphviz laid. At what is `fixed` they end where their splines do; at other boxes they
+    are set apart, around what is `straight`. No label is moved onto one of the `titles`.
     """
     joining = _joining(scene)
     paths: dict[str, list[Point]] = {}
@@ -63,7 +64,8 @@ def routed(
         labeled = LabelPlaces(labels, paths, ends, [*places.values(), *titles], twins)
         if past:
             labeled.lead_past(obstacles)
-        labeled.make_room(order, obstacles, {*straight, *twins})
+        if clear:
+            labeled.make_room(order, obstacles, {*straight, *twins})
         crowded = set(labeled.tags.crowded)
         paths, tags = labeled.paths, labeled.tags
     else:

@@ -161,7 +161,7 @@ def _operand(
         if named := names.get((edge.target, edge.output_nr)):
             return named, _ATOM
         if scope := _scope_left(scopes.get(edge.target), node.scope):
-            return scope, _ATOM
+            return UNKNOWN if scope.isdigit() else scope, _ATOM  # the `1` of a Sequential would read as a number
         text, binds = known.get(edge.target, (UNKNOWN, _ATOM))
         return (text, binds) if not edge.output_nr else (UNKNOWN, _ATOM)
     parameters = _signature(node.operation, node.custom, node.code).parameters
