@@ -261,3 +261,21 @@ def test_the_gradient_is_taken_out_of_a_formula(formula, said):
     formulas = read_formulas((Code("forward", "f(self, other)"), Code("backward", f"self: {formula}")))
     factor = slope(settled(formulas.of["self"], {}))
     assert (None if factor is None else expression_text(simple(factor))) == said
+
+
+def test_a_call_names_no_result_of_the_modules_that_it_runs():
+    """The operations of each have the text of the one call that runs them all."""
+    nn = torch.nn
+    model = nn.Sequential(nn.Linear(2, 2), nn.Sigmoid(), nn.Linear(2, 2), nn.Sigmoid(), nn.Linear(2, 1))
+    x = torch.ones(3, 2)
+    with record() as trace:
+        pred = model(x)
+        pred.sum().backward()
+    view, frame = Graph(trace.events), Frame()
+    names = []
+    for event in trace.events:
+        event.apply(frame)
+        if isinstance(event, NodeFinished) and event.node in frame.nodes:
+            names += [known.label for key, _ in frame.edges_of(event.node) if (known := view.slopes(frame, key))]
+    assert names
+    assert not [label for label in names if "model(x)" in label]

@@ -51,7 +51,7 @@ from .jacobian import function_name
 
 POSITIONS = 21  # of the first input in a saved picture
 _ALL = 100  # levels of groups, all of them open: the picture is of one moment, and changes in place
-_FINE = 2 * POSITIONS - 1  # points of a curve
+_FINE = 4 * POSITIONS - 3  # points of a curve, the positions among them
 _STEPS = 100  # of a slider
 # How far a tangent goes beyond a plot, in parts of its width and height: a round corner would hide its end.
 _BEYOND = (0.02, 0.04)

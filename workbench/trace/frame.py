@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from .values import ZEROS, Value, code, said
+from .values import ZEROS, Value, code, gradient_said
 
 if TYPE_CHECKING:
     from .facts import Argument, Cut, Hook, Phase, SourceLine, Tangent, TensorSeen
@@ -271,7 +271,7 @@ class Frame:
     def arrived(self, id: str, nr: int, grad: Value | None) -> str:
         """Describe the gradient that arrived for an output, or say that none did, and what its node gets then."""
         gets_zeros = grad is None and id in self.nodes and nr in self.nodes[id].made.zeros
-        return ZEROS if gets_zeros else said(grad)
+        return ZEROS if gets_zeros else gradient_said(grad)
 
     def receiver(self, edge: EdgeState) -> str:
         """Return where a gradient goes, and for which output of a node that has several."""

@@ -30,7 +30,7 @@ from .listing import Spot, read_spot
 from .schema import Building, Changed, Known, Place, Reached, Reading, Record, Tensors, asks, by, kind_of_event
 from .source import Line, source
 from .stacks import Stack
-from .values import Value, code, read, said, series, shortened, value
+from .values import Value, code, gradient_said, read, said, series, shortened, value
 
 Located = Annotated[SourceLine | None, by(source)]
 Texts = Annotated[tuple[Code, ...], by(lambda texts: tuple([Code(*each) for each in texts]))]
@@ -666,7 +666,7 @@ class NodeFinished(Record):
         """Say the same, with other words for where it goes."""
         edges = [edge for _, edge in frame.edges_of(self.node) if edge.state == "flowing"]
         told = edges if len(edges) <= _MOST_SENT else edges[:_FIRST_SENT]
-        sent = [f"{said(edge.grad)} to {receiver(edge)}" for edge in told]
+        sent = [f"{gradient_said(edge.grad)} to {receiver(edge)}" for edge in told]
         sent += [f"gradients to {len(edges) - len(told)} more"] if told is not edges else []
         return f"it sends {series(sent)}" if sent else "it sends nothing"
 
@@ -713,8 +713,8 @@ class GradAccumulated(Record):
         if self.grad is None:
             return f"{slot} stays None"
         if tensor.grad_before is None:
-            return f"{slot} becomes {said(self.grad)}"
-        return f"{slot} was {said(tensor.grad_before)} and becomes {said(self.grad)}"
+            return f"{slot} becomes {gradient_said(self.grad)}"
+        return f"{slot} was {gradient_said(tensor.grad_before)} and becomes {gradient_said(self.grad)}"
 
 
 @kind_of_event

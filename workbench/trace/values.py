@@ -15,6 +15,7 @@ LIMIT = 1000  # how many values of an array are kept unless the user says otherw
 ZEROS = "no gradient, given as zeros"  # to a Function, which by default need not ask whether there is one
 
 _ARTICLES = ("the ", "a ", "an ", "this ", "what ", "which ")  # how words begin that are no name
+_FEW_NUMBERS = 20  # characters of a gradient's numbers in a sentence: more are its norm
 _LINE = 42  # characters a value may take in a box or on an arrow
 _SHOWN = 6  # numbers shown there
 _MESSAGE = 200  # characters of an error's message in a sentence
@@ -289,6 +290,16 @@ def said(value: Value | None) -> str:
         equal = f"{'' if value.min == value.max else 'about '}{least} everywhere"
         text = equal if least == largest else f"values from {least} to {largest}"
     return f"{text} ({value.trouble})" if value.trouble else text
+
+
+def gradient_said(grad: Value | None) -> str:
+    """Return a gradient for a sentence: its numbers if they are few, or all the same, else its norm; what is wrong."""
+    text = said(grad)
+    if grad is None or len(text) <= _FEW_NUMBERS or not grad.norm < math.inf:
+        return text
+    if grad.min is not None and grad.min == grad.max and not grad.trouble:
+        return f"{number(float(grad.min), '.0')} everywhere"
+    return f"norm {number(grad.norm, digits=3)}" + (f" ({grad.trouble})" if grad.trouble else "")
 
 
 def code(name: str) -> str:

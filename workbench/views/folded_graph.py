@@ -11,7 +11,7 @@ from ..scene.labels import LABEL_COLUMNS, columns
 from ..scene.model import Arrow, ArrowSum, Box, with_changes
 from ..trace.frame import EdgeState, Frame, Key
 from ..trace.records import COMPILED
-from ..trace.values import said
+from ..trace.values import gradient_said
 from .gradient_totals import ADDED, EdgeBundle, norms_of, total_of
 from .graph import Drawing, Graph
 from .group_summary import GroupSummary, NodeDelta, closed_box, kept_by
@@ -423,7 +423,7 @@ class FoldedGraph:
     def sent(self, frame: Frame, id: str) -> list[str]:
         """Return the gradients that leave a group, and where they go."""
         leaving = [frame.edges[key] for key in self._crossing[id][1].flowing] if id in self._crossing else []
-        return [f"{said(edge.grad)} to {self._name(frame, id, edge.source)}" for edge in leaving[:3]]
+        return [f"{gradient_said(edge.grad)} to {self._name(frame, id, edge.source)}" for edge in leaving[:3]]
 
     def _holds(self, group: str, id: str) -> bool:
         return any(each.id == group for each in self.path(id))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from itertools import islice
+from typing import Any
 
 from ..scene.model import Arrow, ArrowSum, ArrowTone, Box, Detail
 from ..trace.facts import Cut
@@ -102,13 +103,10 @@ class Graph:
         )
         self._several: set[str] = set()  # nodes of more than one output
         self._twice: set[tuple[str, str]] = set()  # of two boxes that several edges join: (source, target)
-        last: dict[int, str] = {}  # expression -> the node that gave it its value
         for event in events:
             if isinstance(event, NodeCreated):
                 self._note_edges(event)
-                if event.path and event.path[-1].kind == "expression":
-                    last[event.path[-1].key] = event.node
-        self.slopes = Slopes({*last.values()})
+        self.slopes = Slopes(_gave_values([event for event in events if isinstance(event, NodeCreated)]))
         self.hidden = set() if self.transformed else left_out_inputs(events)
         self._masked = masked(events)
         if any([self.lanes.is_cut(event) for event in events]):
@@ -356,6 +354,22 @@ def arrived(frame: Frame, id: str) -> Value | None:
     """Return all that reached a node's only output, or a leaf, in its last backward pass; None if it is unknown."""
     received = frame.place(id).received
     return received[0] if len(received) == 1 else None
+
+
+def _gave_values(made: Iterable[NodeCreated]) -> set[str]:
+    """Return the nodes that gave an expression its value: of a call that goes on in several modules, the last."""
+    last: dict[int, str] = {}  # expression -> node
+    before: tuple[Any, int] | None = None
+    for event in made:
+        if not event.path or event.path[-1].kind != "expression":
+            before = None
+            continue
+        *around, own = event.path
+        call = own.title, event.source, [part.key for part in around if part.kind != "scope"]
+        if before is not None and before[0] == call and before[1] != own.key:
+            last.pop(before[1], None)
+        last[own.key], before = event.node, (call, own.key)
+    return {*last.values()}
 
 
 def built(events: Iterable[Record]) -> list[Record]:

@@ -25,7 +25,7 @@ from ..trace.records import (
 )
 from ..trace.schema import Record
 from ..trace.timeline import Timeline, phase_of
-from ..trace.values import said, series
+from ..trace.values import gradient_said, series
 from .folded_graph import DrawCache, FoldedGraph
 from .graph import Graph, built
 from .group_summary import counted, listed
@@ -343,7 +343,7 @@ def _ran(graph: FoldedGraph, frame: Frame, id: str, runs: Sequence[NodeStarted])
     if not nodes:
         return f"{counted(leaves, 'leaf')} inside receive their gradients"
     first, last = frame.told(nodes[0]), frame.told(nodes[-1])
-    came = series([said(grad) for grad in runs[0].grads])
+    came = series([gradient_said(grad) for grad in runs[0].grads])
     ran = f"{counted(len(nodes), 'node')} run, {first} first, {last} last" if len(nodes) > 1 else f"{first} runs"
     ran += f", and {counted(leaves, 'leaf')} inside" if leaves else ""
     on = f"; it sends {sent}" if sent else ""

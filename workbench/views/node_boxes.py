@@ -163,8 +163,9 @@ def tensor_box(say: FormatCache, frame: Frame, id: str) -> Box:
     lines = [first, *others, *shared_line(frame, id)]
     brief, remarks = [say(aside_of, tensor.value)], badges(frame, id)
     if leaf and tensor.grad is not None:
-        lines += [f"grad {say(brief_of, tensor.grad, BOX_COLUMNS - 5)}", *trouble_of(tensor.grad)]
-        remarks = [*trouble_of(tensor.grad), *remarks]
+        wrong = [f"grad: {each}" for each in trouble_of(tensor.grad)]
+        lines += [f"grad {say(brief_of, tensor.grad, BOX_COLUMNS - 5)}", *wrong]
+        remarks = [*wrong, *remarks]
         if not tensor.grad.shape:
             brief = [f"{brief[0]}, grad {say(aside_of, tensor.grad)}"]
     lines += badges(frame, id)

@@ -186,7 +186,9 @@ function stage(el, storyboard, options = {}) {
     const tales = [...boxes.values()].filter(({ kind }) => kind === "story")
       .flatMap((tale) => [40, tale.h, 320].map((h) => ({ ...tale, h })));
     const spoken = [boxes.get(step?.focus), ...tales, ...withHeld(boxes, step?.focus), ...labelsOf(moved), ...moved.map(({ source }) => boxes.get(source)), ...moved];
-    view.keep(current ? spoken.filter(Boolean) : []);
+    // Where it opens at no box in particular, the outputs are in sight: what runs next begins there.
+    const begins = before < 0 ? [...boxes.values()].filter(({ kind, state }) => kind === "output" && state !== "future").slice(-1) : [];
+    view.keep(current ? spoken.filter(Boolean) : begins);
     if (before >= 0) {
       options.moved?.(wanted);
       options.noted?.();
