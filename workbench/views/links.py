@@ -214,7 +214,7 @@ class Links:
         row = [self._operations.get(id, "") for id in group.nodes()]
         count = len(row)
         times = next(n for n in range(count, 0, -1) if count % n == 0 and row[: count // n] * n == row)
-        skips = skips_in(group.nodes(), self._operations, self._inputs) if group.kind == "scope" else 0
+        skips = skips_in(group.nodes(), self._operations, self._inputs) if group.kind in ("scope", "line", "stretch") else 0
         return GroupSummary(group, count, times, self._titles, skips)
 
     def place(self, id: str) -> Group | None:

@@ -98,6 +98,7 @@ function controls(numbers, act, again, tell) {
     const long = sentence.textContent.length > SHORT && sentence.scrollHeight > sentence.clientHeight + 1;
     if (long) sentence.setAttribute("tabindex", "0");
     else sentence.removeAttribute("tabindex");
+    sentence.title = long ? sentence.textContent : ""; // all of it, where only a part is in sight
     fill(where, step?.cursor ? `${words(step.cursor.file)}, line ${words(step.cursor.line)}` : "");
     fill(code, words(step?.cursor?.text).trim());
     buttons.first.ariaDisabled = buttons.back.ariaDisabled = position === 0;
