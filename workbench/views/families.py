@@ -11,7 +11,7 @@ from ..scene.model import Family
 _FAMILIES: tuple[tuple[Family, str], ...] = (
     ("loss", r".*loss|crossentropy|binarycrossentropy.*|kldiv"),
     ("attention", r".*attention.*"),
-    ("convolution", r"(lazy|miopen|cudnn|slow|thnn|mkldnn)?conv(olution|transpose)?(overrideable)?d?"),
+    ("convolution", r"(lazy|miopen|cudnn|slow|thnn|mkldnn)?conv(olution|transpose)?(overrid\w*)?d?"),
     ("norm", r"(native|cudnn|lazy|sync|fused)?(batch|layer|group|instance|rms|localresponse)norm(d|impl)?"),
     (
         "activation",
