@@ -78,7 +78,7 @@ def test_slopes_and_tangents_are_the_gradients(name: str, x: float, w: float) ->
     assert list(found.slopes.values()) == [None if each is None else each.item() for each in wanted]
     plot, slope = plot_of(found.board().scene), found.slopes["x"]
     assert plot.at is not None and 0 <= plot.at[0] <= 1 and 0 <= plot.at[1] <= 1
-    curve = [f(torch.tensor(n / 20), torch.tensor(w)).item() for n in range(-20, 21)]
+    curve = [f(torch.tensor(n / 40), torch.tensor(w)).item() for n in range(-40, 41)]
     low, high = min(*curve, result.item()), max(*curve, result.item())
     low, high = (low, high) if low < high else (low - 1, high + 1)
     assert slope_of(plot, 2.0, high - low) == pytest.approx(slope, rel=1e-6)

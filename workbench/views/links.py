@@ -214,7 +214,8 @@ class Links:
         row = [self._operations.get(id, "") for id in group.nodes()]
         count = len(row)
         times = next(n for n in range(count, 0, -1) if count % n == 0 and row[: count // n] * n == row)
-        skips = skips_in(group.nodes(), self._operations, self._inputs) if group.kind in ("scope", "line", "stretch") else 0
+        modules = group.kind == "scope" or any(isinstance(item, Group) and item.kind == "scope" for item in group.items)
+        skips = skips_in(group.nodes(), self._operations, self._inputs) if modules else 0
         return GroupSummary(group, count, times, self._titles, skips)
 
     def place(self, id: str) -> Group | None:
