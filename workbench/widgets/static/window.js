@@ -152,8 +152,9 @@ export function viewport(drawn, title, chosen, { resized, scaled, asked }) {
     const most = size * (chosen.full ? LARGEST : 1), alone = fitting(drawn.height, element.parentNode.offsetWidth - 2 * PADDING);
     // What is told beside it takes of its room, and does not make it larger.
     if (alone >= least) return min(max(fitting(drawn.height), least), most);
+    if (size > 1 && innerWidth < NARROW) return size; // a lecture hall's text stays large
     if (read) return max(min(across / drawn.width, size), LEAST);
-    return size > 1 ? (innerWidth < NARROW ? size : HALL) : max(least, LEAST);
+    return size > 1 ? HALL : max(least, LEAST);
   };
   /** Give the picture the size that is wanted in the room that there is. */
   const settle = () => {
