@@ -276,7 +276,8 @@ def test_a_page_has_its_state_in_its_address_and_goes_back_and_a_notebook_keeps_
     page.go_forward()
     page.locator(".wb-panel-title", has_text="Square").wait_for(timeout=9000)
     page.goto("about:blank")
-    page.goto(f"{url}#step=7&box=n2&zoom=1.5&open=nobody&view=nothing")  # two parts of this link lead nowhere
+    # The picture has no such group, and no such view.
+    page.goto(f"{url}#step=7&box=n2&zoom=1.5&open=nobody&view=nothing")
     assert position(page) == "7 / 8" and page.locator("[data-action=own]").inner_text() == "150%"
     assert page.locator(".wb-panel-title").inner_text() == "mul"
     kept = Picture(story)._repr_mimebundle_()["text/html"]

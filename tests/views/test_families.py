@@ -1,4 +1,4 @@
-"""What a model is built of is told by the family of its operations and modules: in the picture, a strip of color."""
+"""A box shows the family of its operation or module (a convolution, a loss, …) by a strip of color."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The family of an operation or a module, which its box shows as a strip of color: what a model is built of."""
+"""The family of an operation or a module: its box has a strip in the family's color."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ const MEANINGS = [
   [{ tone: "minus" }, "gradient of negative numbers"],
   [{ tone: "mixed" }, "gradient of both signs, or unknown"],
   [{ tone: "faint" }, "gradient that is no part of any .grad"],
-  [{ odd: true }, "gradient that is zero, tiny or huge"],
+  [{ tone: "odd", label: "norm 0" }, "gradient that is zero, tiny or huge"],
   [{ tone: "bad" }, "gradient that isn't finite"],
 ];
 
@@ -53,8 +53,7 @@ function looksOf({ steps }, { boxes, arrows }) {
     ({ kind, state }) => state !== "future" && !(kind in CHART));
 }
 /** Whether a look is what an entry is about. */
-function isOf({ kind, state, mark, way, tone, fold, family, skips, odd }, look) {
-  if (odd) return look.tone === "odd";
+function isOf({ kind, state, mark, way, tone, fold, family, skips }, look) {
   if (family) return look.family === family && look.kind !== "region";
   if (skips) return look.skips > 0 && look.kind === "group";
   if (mark) return look.d === undefined && look.kind !== "saved" && look.state === mark;
@@ -63,12 +62,12 @@ function isOf({ kind, state, mark, way, tone, fold, family, skips, odd }, look) 
   return look.d === undefined && look.kind === kind && (state ? look.state === state : look.state !== "freed") && (!fold || look.fold);
 }
 /** A box or an arrow that looks so, drawn by itself; nothing of it is to be read or pressed. */
-function sample({ kind = "op", state, mark, way, tone, fold, family, skips, odd }) {
-  const label = odd ? "norm 0" : "";
-  const drawnAs = way || tone || odd ? { ...ARROW, id: "key", kind: way ?? "edge", state: tone || odd ? "done" : state ?? "idle", ...(tone && { tone, weight: 3 }), ...(odd && { tone: "odd", label, lw: 54, lh: 20 }) }
+function sample({ kind = "op", state, mark, way, tone, label, fold, family, skips }) {
+  const drawnAs = way || tone ? { ...ARROW, id: "key", kind: way ?? "edge", state: tone ? "done" : state ?? "idle",
+    ...(tone && { tone, weight: label ? 0 : 3 }), ...(label && { label, lw: 54, lh: 20 }) }
     : { ...BOX, id: "key", kind: skips ? "group" : kind, family, skips, fold: kind === "group" ? "open" : fold, state: mark ?? state ?? "idle" };
   const some = new Map([["key", drawnAs]]), none = new Map();
-  const board = picture(SIZE, way || tone || odd ? { boxes: none, arrows: some } : { boxes: some, arrows: none }), group = board.groups.get(drawnAs);
+  const board = picture(SIZE, way || tone ? { boxes: none, arrows: some } : { boxes: some, arrows: none }), group = board.groups.get(drawnAs);
   board.draw(drawnAs);
   for (const name of ["role", "tabindex", "data-id", "aria-label", "aria-expanded"]) group.removeAttribute(name);
   for (const [name, value] of entries({ ...SIZE, "aria-hidden": true })) board.root.setAttribute(name, value);
