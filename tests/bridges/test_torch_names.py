@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from oracle import torch
@@ -199,3 +200,19 @@ def test_a_model_that_no_frame_reaches_is_found_for_its_graph() -> None:
     s = workbench.step(loss).run()
     assert "Net/layer1/0/conv1" in {step.scope for step in s.steps} and "Net.head.weight" in repr(s)
     assert "head" in repr(workbench.show(loss))
+
+
+def test_what_a_transform_returns_is_beside_what_it_is_of_under_its_name() -> None:
+    def cube(x):
+        return (x**3).sum()
+
+    x, rows = torch.tensor([1.0, 2.0]), torch.tensor([[1.0, 2.0], [3.0, 0.0]])
+    with workbench.record(torch) as trace:
+        g = torch.func.grad(cube)(x)
+    with workbench.record(torch) as batched:
+        per_row = torch.func.vmap(torch.func.grad(cube))(rows)
+    for each, name, value in ((trace, "g", g), (batched, "per_row", per_row)):
+        boxes = each.show().storyboard.at().boxes.values()
+        (found,) = [box for box in boxes if box.kind == "returned" and box.state != "future"]
+        shown = [float(number) for number in re.findall(r"-?\d+\.\d*", " ".join(found.lines))]
+        assert (found.title, shown) == (name, value.flatten().tolist())

@@ -95,7 +95,7 @@ def test_a_small_picture_takes_only_the_height_that_it_needs(page):
         (x * 3).backward()
     opened(page, trace.show().storyboard.to_dict())
     high = page.evaluate("document.querySelector('.wb-picture').getBoundingClientRect().height")
-    assert whole(page) and stands(page)["window"][3] == pytest.approx(high + 24, abs=1)
+    assert whole(page) and stands(page)["window"][3] == pytest.approx(high, abs=1)
 
 
 def test_what_is_said_of_a_box_makes_no_picture_larger_and_leaves_it_as_it_was(page):
@@ -254,3 +254,14 @@ def test_a_page_of_one_picture_goes_to_the_whole_window_with_no_click_before(pag
     assert page.evaluate(COVERS)
     page.keyboard.press("Escape")
     assert stands(page) == before and page.evaluate(FULL) == 0
+
+
+def test_in_a_small_window_the_overview_lies_over_the_picture_where_it_hides_least(page):
+    """It takes none of the width, and the player scrolls as far as without it."""
+    story = story_of(long_chain, depth=9)
+    story["start"] = len(story["steps"]) // 3
+    opened(page, story, SMALL)
+    player, view, overview = (place_of(page.locator(name)) for name in (".wb-player", ".wb-view", ".wb-map"))
+    assert view["width"] >= player["width"] - 2 and overview["width"] < view["width"] / 4
+    assert view["x"] <= overview["x"] and overview["x"] + overview["width"] <= view["x"] + view["width"]
+    assert view["y"] <= overview["y"] and overview["y"] + overview["height"] <= view["y"] + view["height"]

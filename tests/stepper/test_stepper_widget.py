@@ -231,6 +231,6 @@ def test_a_line_that_moves_behind_the_title_has_the_room() -> None:
     behind = 0
     for id, box in stage.scene.boxes.items():
         wide, there = first_row(box_fields(box))
-        behind += box.title == "AddBackward0" and there
+        behind += box.title == "g = add" and there
         assert box.kind == "saved" or wide + 2 * PAD <= stage.layout.boxes[id].w
     assert behind == 1

@@ -193,7 +193,7 @@ def test_show_has_the_modules_of_a_model_that_was_not_recorded() -> None:
     frames = [(box.title, boxes[box.region].title if box.region else None) for box in regions]
     layers = [("0 › Linear", "layers"), ("2 › Linear", "layers")]
     assert frames == [("MLP", None), ("layers", "MLP"), *layers, ("head", "MLP")]
-    assert "MLP › head: leaf, TBackward0, layers @ ….T" in repr(picture).splitlines()
+    assert "MLP › head: leaf, t, layers @ ….T" in repr(picture).splitlines()
 
 
 def deep(layers: int) -> Any:

@@ -173,7 +173,7 @@ def test_a_write_through_a_view_says_where_its_base_comes_from_now():
         v[0] = v[0] * 3
     board = storyboard(trace)
     assert board.steps[-1].caption == (
-        "copy_ writes into the result of select: now [3. 6.], version 1; `x` now comes from CopySlices."
+        "copy_ writes into the result of `select`: now [3. 6.], version 1; `x` now comes from CopySlices."
     )
     assert board.scene.boxes[board.steps[-1].focus].title == "CopySlices"
     slices = made(trace, "CopySlices")

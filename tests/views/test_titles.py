@@ -26,7 +26,7 @@ def test_a_file_without_classes_and_numbers_is_read() -> None:
     data["parts"] = [part[:5] for part in data["parts"]]
     root = program_tree(Trace.from_dict(data).events)
     assert [group.title for group in root.groups()] == ["net › Sequential", "0 › Conv2d"]
-    assert [*root.titles.values()][:2] == ["ConvolutionBackward0", "1 › ReLU"]
+    assert [*root.titles.values()][:2] == ["convolution", "1 › ReLU"]
 
 
 def test_a_graph_that_nobody_recorded_has_the_words_of_its_assignments() -> None:

@@ -569,7 +569,7 @@ def test_a_film_opens_as_much_as_can_be_read_whole():
             w.grad = None
     board = trace.show().storyboard
     (call,) = [id for id, box in board.scene.boxes.items() if box.title == "model(w)"]
-    (other,) = [id for id, box in board.scene.boxes.items() if box.title.startswith("loss_of")]
+    (other,) = [id for id, box in board.scene.boxes.items() if box.title.startswith("loss = loss_of")]
     assert board.opened == {call} and board.layout.height <= 558 / LEGIBLE
     assert board.with_open({call, other}).layout.height > 558 / LEGIBLE
 

@@ -63,7 +63,7 @@ def test_what_goes_into_a_closed_group_is_pale_too(opens, monkeypatch):
     assert [scene.boxes[arrow.target].title for arrow in arrows] == ["step()", "step(), 2nd call"]
     assert [arrow.tone for arrow in arrows] == ["faint", "plus"]
     total = f"{x.grad.item():.4g}"  # of the two gradients into each
-    assert [arrow.label for arrow in arrows] == [f"{total}\ncleared since", total]
+    assert [arrow.label for arrow in arrows] == [f"① {total}\ncleared since", f"② {total}"]
 
 
 ACTIONS = ("forward", "again", "hand out", "second order", "clear", "zero", "halve", "set")

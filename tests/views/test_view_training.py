@@ -15,7 +15,7 @@ from workbench.recording import Trace, record
 from workbench.trace.frame import EdgeState, Frame
 from workbench.trace.values import Value
 from workbench.views import storyboard
-from workbench.views.gradient_totals import EdgeBundle, GradientTotal
+from workbench.views.gradient_totals import EdgeBundle, PassTotal
 
 
 def trained(steps: int, keep: bool = False, retain: bool = False) -> Trace:
@@ -76,21 +76,24 @@ def test_a_step_changes_nothing_of_the_steps_long_before_it(loop) -> None:
     assert most < 40
 
 
-def test_what_goes_along_many_edges_is_summed_up_in_few_additions(monkeypatch) -> None:
-    added = []
-    add = GradientTotal.__add__
-    monkeypatch.setattr(GradientTotal, "__add__", lambda one, other: added.append(1) or add(one, other))
-    bundle, edges = EdgeBundle(""), {}
+def test_what_goes_along_many_edges_is_that_of_the_last_pass_alone():
+    bundle, edges, passes = EdgeBundle(""), {}, []
     draw = random.Random(0)
     for _ in range(2_000):
-        key = f"n{draw.randrange(300)}.0"
+        key, task = f"n{draw.randrange(300)}.0", f"b{draw.randrange(3)}"
         grad = draw.choice([None, Value.of(draw.random()), Value.of([1.0, draw.random()]), Value.of([np.inf, np.nan])])
-        edges[key] = EdgeState("t1", key, 0, state=draw.choice(["idle", "flowing", "done"]), grad=grad)
-        added.clear()
-        bundle.note(key, edges[key])
-        assert len(added) <= 10  # of 300 edges: a tree of nine levels
-        moved = {key: edge.grad for key, edge in edges.items() if edge.state != "idle"}
+        state = draw.choice(["idle", "flowing", "done"])
+        before = edges.get(key)
+        edges[key] = edge = EdgeState("t1", key, draw.randrange(2), state=state, grad=grad, task=task)
+        bundle.note(key, edge)
+        told_already = before is not None and before.state != "idle" and before.task == task and before.grad is grad
+        passes = [each for each in passes if any(e.task == each and e.state != "idle" for e in edges.values())]
+        if state != "idle" and not told_already:
+            passes = [*[each for each in passes if each != task], task]
+        last = passes[-1] if passes else ""
+        moved = {key: edge.grad for key, edge in edges.items() if edge.state != "idle" and edge.task == last}
         grads = [grad for grad in moved.values() if grad is not None]
+        assert bundle.task == last
         assert list(bundle.keys) == list(edges)
         assert bundle.flowing.keys() == {key for key, edge in edges.items() if edge.state == "flowing"}
         assert (bundle.total.moved, bundle.total.grads) == (len(moved), len(grads))
@@ -99,6 +102,19 @@ def test_what_goes_along_many_edges_is_summed_up_in_few_additions(monkeypatch) -
         if len(finite) == len(grads):
             largest = max(finite, default=None)
             assert (moved[bundle.total.largest].norm if finite else bundle.total.grad) == largest
+
+
+def test_a_pass_adds_each_edge_once_however_many_there_are(monkeypatch):
+    added = []
+    add = PassTotal.add
+    monkeypatch.setattr(PassTotal, "add", lambda self, *edge: added.append(1) or add(self, *edge))
+    bundle = EdgeBundle("")
+    for number in range(1_000):
+        edge = EdgeState("t1", f"n{number}", 0, state="flowing", grad=Value.of(1.0), task="b1")
+        for edge.state in ("flowing", "done"):
+            bundle.note(f"n{number}.0", edge)
+            assert bundle.total.moved == number + 1
+    assert len(added) == 1_000
 
 
 def test_a_film_opens_where_the_gradients_of_its_last_step_have_come_to_the_leaves():

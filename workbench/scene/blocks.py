@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from .geometry import GAP, Rectangle
 from .labels import Size
-from .model import AROUND, Scene
+from .model import AROUND, ASIDE, Scene
 from .regions import RegionOutline
 
 TIE = 22  # px between a node and the saved tensors hanging on it: room for the line that ties them
@@ -57,14 +57,14 @@ def blocks_of(scene: Scene, boxes: Mapping[str, Size]) -> dict[str, Block]:
 
 def _attached(scene: Scene) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
     """Return what is attached to each node, and what is placed next to it, including a story about the node."""
-    standing = [box for box in scene.boxes.values() if box.holder is None and box.kind not in (*AROUND, "tangent")]
+    standing = [box for box in scene.boxes.values() if box.holder is None and box.kind not in (*AROUND, *ASIDE)]
     chips: dict[str, list[str]] = {box.id: [] for box in standing}
     tangents: dict[str, list[str]] = {box.id: [] for box in standing}
     for box in scene.boxes.values():
         if box.holder is not None:
             chips[box.holder].append(box.id)
     for arrow in scene.arrows.values():
-        if arrow.kind == "beside" and scene.boxes[arrow.target].kind == "tangent":
+        if arrow.kind == "beside" and scene.boxes[arrow.target].kind in ASIDE:
             tangents[arrow.source].append(arrow.target)
     for box in standing:
         if box.kind == "story" and box.refers in tangents:

@@ -58,8 +58,12 @@ def question(
     wires: tuple[Wire, ...],
     sizes: tuple[Size, ...],
     depths: tuple[int, ...],
+    part: float = 1.0,
 ) -> Question:
-    """Return the question to Graphviz for a part, given its heading's width, label sizes and values' depths."""
+    """Return the question to Graphviz for a part, given its heading's width, label sizes and values' depths.
+
+    It keeps room for this `part` of each label's width.
+    """
     blocks = {id: each for id, each in zip(inside, held, strict=True) if isinstance(each, Block)}
     regions = {id: each for id, each in zip(inside, held, strict=True) if isinstance(each, RegionOutline)}
     entries = list(dict.fromkeys(wire.value for wire in wires if wire.start is None))
@@ -83,7 +87,7 @@ def question(
     lines = [f"{n} [label={table.texts[id]}]" for n, id in enumerate(inside)]
     lines += _port_lines(entries, exits, number)
     ends = {each.id: _ends(each, wires[int(each.id)].value, table, number, of_block) for each in drawn}
-    lines += _edge_lines(drawn, ends, size, spine, regions)
+    lines += _edge_lines(drawn, ends, size, spine, regions, part)
     apart = _APART_LABELLED if any(w for w, _ in size.values()) else APART
     graph = f"graph [rankdir=TB, nodesep={ASIDE / _INCH:g}, ranksep={apart / _INCH:g}, {settings}]\n"
     dot = "digraph {\n" + graph + _HEAD + "\n".join(lines) + "\n}"
@@ -128,6 +132,7 @@ def _edge_lines(
     size: Mapping[str, Size],
     spine: set[str],
     regions: Mapping[str, RegionOutline],
+    part: float,
 ) -> list[str]:
     """Return the arrows, each with the room of its label, in the order of their numbers."""
     beside = _late(drawn, regions)
@@ -135,7 +140,7 @@ def _edge_lines(
     for key, arrow in enumerate(drawn):
         w, h = size[arrow.id]
         weight = f", weight={_STRAIGHT}" if arrow.id in spine else ""
-        label = f", label={table_of(cell(w, h - _OVERLAP))}" if w else ""
+        label = f", label={table_of(cell(w * part, h - _OVERLAP))}" if w else ""
         late = ", minlen=2" if arrow.source in regions and arrow.target in beside else ""
         tail, head = ends[arrow.id]
         lines.append(f"{tail}:s -> {head}:n [key={key}, id={key}{weight}{label}{late}]")

@@ -129,6 +129,7 @@ KIND_WORDS = {
     "output": "output",
     "saved": "saved tensor",
     "tangent": "tangent",
+    "returned": "what the program gets",
     "level": "level",
     "region": "part of the graph",
     "cell": "number",
@@ -144,6 +145,7 @@ KIND_WORDS = {
     "tick": "axis label",
     "plot": "plot",
 }
+GIVEN = ("constant", "input")
 TENSORS = ("leaf", "constant", "input", "output")
 FREED = "freed"  # the word on a saved tensor that was freed
 STATE_WORDS = {
@@ -195,17 +197,23 @@ def box_fields(box: Box, density: Density = "full") -> dict[str, Any]:
 
 
 def _lines_of(box: Box, density: Density) -> tuple[str, ...]:
-    """Return the lines of a box: of a closed group, what it holds is in its title's line, if that has room for it."""
+    """Return the lines of a box: of a closed group, what it holds is in its title's line, if that has room for it.
+
+    Where boxes are brief, no line goes below: what has no room is left out, what a group holds before what it gives.
+    """
+    if box.kind in GIVEN and density == "columns":  # its gray numbers are what is missed least
+        return (box.lines if box.brief is None else box.brief)[:1]
     if box.brief is None or (density == "full" and box.kind != "group"):
         return box.lines
-    if not box.brief or (density != "columns" and (box.kind != "group" or len(box.brief) < 2)):
+    if box.kind != "group" or len(box.brief) < 2:
         return box.brief
-    gives, *more = box.brief
-    facts = more.pop(0) if box.kind == "group" and more else ""
-    row = f"{facts}   {gives}".strip()
-    if density != "columns":
-        return (row, *more) if columns(box.title) + columns(row) <= BEHIND_COLUMNS else box.brief
-    return ("", row, *more) if facts and columns(box.title) > columns(facts) else box.brief  # as narrow as it can be
+    gives, facts, *more = box.brief
+    told = [gives] if density == "columns" else [f"{facts}   {gives}".strip(), gives]
+    room = (NARROW_COLUMNS if density == "columns" else BEHIND_COLUMNS) - columns(box.title)
+    fitting = [each for each in told if columns(each) <= room]
+    if density == "full" and fitting[:1] != told[:1]:
+        return box.brief
+    return (*(fitting[:1] or [""]), *more)
 
 
 def _cut_title(title: str, room: int) -> str:
@@ -308,6 +316,7 @@ STORY_LINE = 20  # px from one of its lines to the next
 APART = 8  # px between the parts of a title
 _BEHIND = 12  # px between a title and the line behind it
 BEHIND_COLUMNS = 80  # the most columns of both
+NARROW_COLUMNS = 28  # the same, of a closed group where the picture is as narrow as it can be
 LABEL_PAD = 6  # px left and right of an arrow's label
 PAD = 14  # px left and right of a node's text
 SIGN = 10  # px more beside a group's title, for the sign that opens it

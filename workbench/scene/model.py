@@ -18,6 +18,7 @@ BoxKind = Literal[
     "output",
     "saved",
     "tangent",
+    "returned",
     "level",
     "region",
     "cell",
@@ -46,6 +47,7 @@ ArrowTone = Literal["", "plus", "minus", "mixed", "faint", "odd", "bad"]
 ArrowSum = tuple[int, str, int, ArrowTone, float | None]  # of how many: the label, weight, tone and norm of their sum
 
 AROUND = ("level", "region")  # the kinds of boxes that no arrow leads to
+ASIDE = ("tangent", "returned")  # the kinds that stand next to what they belong to
 REMARKABLE = ("odd", "bad")  # the tones of gradients that are zero, tiny or huge, or not finite
 LOOSE = ("beside", "same")  # the kinds of arrows that bring nothing into a box: a dotted line without a head
 # The kinds with a given place: a heat map's cell, a chart's bar and the one it is compared with, a mark on
@@ -240,7 +242,7 @@ def paths(scene: Scene) -> dict[str, list[str]]:
     # A box's attachments and neighbors are in the groups and regions of the box.
     home = {id: box.holder for id, box in scene.boxes.items() if box.holder is not None}
     for arrow in scene.arrows.values():
-        if arrow.kind == "beside" and scene.boxes[arrow.target].kind == "tangent":
+        if arrow.kind == "beside" and scene.boxes[arrow.target].kind in ASIDE:
             home[arrow.target] = arrow.source
     found: dict[str, list[str]] = {}
     for id in scene.boxes:

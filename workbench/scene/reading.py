@@ -34,6 +34,10 @@ _EDGE = 8  # px between a part's edge and an arrow in it
 _NEAR_TURN = 28  # px from where a value enters to where its way first turns: if it is nearer, it enters there
 _FALL = 0.16  # px that an arrow leads down, at least, for each px sideways
 _MOST_FALL = 42.0  # px that it leads down however far sideways: more would pull rows apart
+_ENTRY_FALL = 42.0  # px that it leads down from where it enters beside a heading: it comes to its box from above
+# A label stands beside its arrow, mostly where nothing else is: with all of its width kept free, small boxes would make
+# a wide picture. It is kept only where labels have no room without.
+_LABEL_PART = 0.5
 _CROWDED = 24  # px more for each row that needs room, where a label still has none
 
 
@@ -47,7 +51,15 @@ def drawn_region(
     depths: tuple[int, ...],
 ) -> RegionLayout:
     """Return what `level_of` lays out: the width of the heading, the wires' label sizes and each value's depth."""
-    asked = question(heading, inside, held, wires, sizes, depths)
+    reading = _read(question(heading, inside, held, wires, sizes, depths, _LABEL_PART))
+    if reading.crowded:
+        wide = _read(question(heading, inside, held, wires, sizes, depths))
+        reading = min(reading, wide, key=lambda each: len(each.crowded))
+    return (reading.cleared() if reading.crowded else reading).layout()
+
+
+def _read(asked: Question) -> _Reading:
+    """Return Graphviz's answer with rows as far apart as arrows and labels need it."""
     found = in_program_order(asked)
     reading = _Reading(asked, found, past=False)
     if wanted := reading.rows_wanted():
@@ -55,7 +67,7 @@ def drawn_region(
         if reading.rows_wanted():
             more = {row: by + _CROWDED for row, by in wanted.items()}
             reading = _Reading(asked, _loosened(found, more), past=True)
-    return (reading.cleared() if reading.crowded else reading).layout()
+    return reading
 
 
 class _Reading:
@@ -245,7 +257,10 @@ class _Reading:
             start = inside[-1]
             above = levels[row - 1] if row > 1 else -inf  # of the row before, if it is not one of ports
             inside = [knot for knot in inside if knot[1] - self._down >= above]
-            more = min(_FALL * abs(inside[-1][0] - inside[0][0]), _MOST_FALL) - (inside[-1][1] - inside[0][1])
+            aside = abs(inside[-1][0] - inside[0][0])
+            # Below a heading it would lead along the box.
+            least = _ENTRY_FALL if inside[0][1] <= 0 and aside > _BY_HEADING else 0.0
+            more = max(min(_FALL * aside, _MOST_FALL), least) - (inside[-1][1] - inside[0][1])
             if more > 1 and row:
                 wanted[levels[row]] = max(wanted.get(levels[row], 0.0), more)
 

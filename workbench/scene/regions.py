@@ -13,7 +13,7 @@ from typing import Any
 
 from .curves import Route
 from .geometry import Point, Rectangle
-from .model import LOOSE, Arrow, Scene, paths
+from .model import ASIDE, LOOSE, Arrow, Scene, paths
 from .rows import depths
 
 
@@ -107,7 +107,7 @@ class Regions:
         path = paths(scene)
         holding = dict.fromkeys(box.region for box in scene.boxes.values() if box.region is not None)
         for id, box in scene.boxes.items():
-            if box.holder is None and box.kind not in ("level", "tangent") and (box.kind != "region" or id in holding):
+            if box.holder is None and box.kind not in ("level", *ASIDE) and (box.kind != "region" or id in holding):
                 self.inside.setdefault(box.region, []).append(id)
         for id in sorted(holding, key=lambda id: len(path[id])):
             self.order.append(id)

@@ -6,7 +6,7 @@ round, it is asked again, with invisible edges from left to right. They are kept
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from itertools import combinations
 
 from .dot import Question
@@ -33,12 +33,12 @@ def in_program_order(asked: Question) -> Placed:
     wrong = _wrong(pairs, best.nodes)
     if not wrong:
         return best
-    crossing, aside = _crossings(asked.ends, best.nodes), _aside(asked.ends, best.nodes) * _ASIDE
+    crossing, aside = _crossings(best), _aside(asked.ends, best.nodes) * _ASIDE
     # All that is wanted, or else only the order of arguments, or only what is wrong.
     for wanted in dict.fromkeys((tuple(pairs), tuple(arguments), tuple(wrong))):
         found = placed(_with_order(asked.dot, wanted)) if wanted else best
         left = _wrong(_pairs(asked.ends, found.nodes, one)[1], found.nodes)
-        crossed = _crossings(asked.ends, found.nodes)
+        crossed = _crossings(found)
         near = _aside(asked.ends, found.nodes) <= aside
         if near and crossed <= crossing and len(left) < len(wrong):
             best, crossing, wrong = found, crossed, left
@@ -93,16 +93,10 @@ def _aside(ends: Sequence[Pair], nodes: Sequence[Point]) -> float:
     return sum(abs(nodes[start][0] - nodes[to][0]) for start, to in ends)
 
 
-def _crossings(ends: Sequence[Pair], nodes: Sequence[Point]) -> int:
-    """Return how many arrows cross if all are straight."""
-    return sum(_cross(*[nodes[n] for n in (*one, *other)]) for one, other in _apart(ends))
-
-
-def _apart(ends: Sequence[Pair]) -> Iterator[tuple[Pair, Pair]]:
-    """Yield all pairs of arrows without a common end."""
-    for one, other in combinations(ends, 2):
-        if not {*one} & {*other}:
-            yield one, other
+def _crossings(found: Placed) -> int:
+    """Return how many arrows cross if all are straight: from and to the very place where a value leaves or enters."""
+    ends = [(points[0], points[-1]) for points in found.edges]
+    return sum(_cross(*one, *other) for one, other in combinations(ends, 2))
 
 
 def _cross(a: Point, b: Point, c: Point, d: Point) -> bool:

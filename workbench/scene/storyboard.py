@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from functools import cached_property
-from math import isfinite
+from math import isfinite, prod
 from numbers import Integral
 from typing import Any
 
@@ -41,14 +41,18 @@ from .model import (
     Scene,
     StoryStep,
     groups_of,
+    paths,
     with_changes,
 )
 from .region_layouts import RegionLayouts
 
 NO_STEP = "There is no step {}; this {} has {}, counted from 0."
 ROOM = (962, 558)  # px that a picture has in a notebook of 1440 × 900, beside the list of files
+SMALL_ROOM = (570, 474)  # the same at 1024 × 768, where the smallest text of a picture is as high as it's drawn: 12 px
 LEGIBLE = 10 / 12  # of its own size, at which the smallest text of a picture is 10 px high
-_FEW = 200  # boxes, with those in closed groups, of a picture that a page can draw at two densities
+_FEW = 400  # boxes, with those in closed groups, of a picture that a page can draw at two densities
+_LEAST = 3  # boxes that compute: a picture of fewer is whole only because it shows next to nothing
+_NEARLY = 1.2  # times a small window: of a picture that isn't larger, nearly all is in sight
 _MANY = 60  # boxes that no window has room for with all that they tell
 _BY_DENSITY = ("drawn_scene", "drawn_folding", "sizes", "layouts")  # what depends on how much boxes tell
 _LONGEST_NORM = "norm 1.23e-05"
@@ -197,6 +201,35 @@ class Storyboard:
         """Return True if all of the picture can be read in a notebook's window."""
         return all(own <= room / LEGIBLE for own, room in zip(self.layout.size, ROOM, strict=True))
 
+    @cached_property
+    def narrow(self) -> Storyboard:
+        """Return the picture for a small window: in narrow boxes, with as many groups open as it has room for.
+
+        Rather than close all that there is to see, it is a little larger than the window. Without an order, all that is
+        open was asked for and stays so.
+        """
+        board, around, parts = self.with_density("columns"), paths(self.scene), self.order
+        if not parts:
+            return board
+        ways = [frozenset[str]().union(*parts[:n]) for n in range(len(parts), 0, -1)]
+        while ways[-1]:
+            deepest = max(len(around[id]) for id in ways[-1])
+            ways.append(frozenset(id for id in ways[-1] if len(around[id]) < deepest))
+        boards = [board.with_open(opened) for opened in dict.fromkeys(ways)]
+        seen = min([each for each in boards if each._computing() >= _LEAST] or boards, key=Storyboard._too_large)
+        whole = min(boards, key=Storyboard._too_large)
+        found = whole if whole._too_large() == 1 and seen._too_large() > _NEARLY else seen
+        return found.with_order([found.opened, *(part - found.opened for part in parts)])
+
+    def _too_large(self) -> float:
+        """Return how many small windows it takes to see all of it; 1 if it fits into one."""
+        return prod(max(1.0, own / room) for own, room in zip(self.layout.size, SMALL_ROOM, strict=True))
+
+    def _computing(self) -> int:
+        """Return the number of boxes in sight that compute something."""
+        boxes = self.drawn_folding.seen(self.drawn_scene).boxes.values()
+        return sum(box.kind in ("op", "function", "plain", "group") for box in boxes)
+
     def with_open(self, opened: Collection[str]) -> Storyboard:
         """Return the same picture with these groups open at first."""
         if self._density is not None:
@@ -211,7 +244,7 @@ class Storyboard:
         """Return a copy with other values of some fields, that computes these properties again."""
         other = copy(self)
         other._layout = None
-        for name in found:
+        for name in (*found, "narrow"):
             other.__dict__.pop(name, None)
         other.__dict__.update(fields)
         return other
@@ -219,6 +252,7 @@ class Storyboard:
     def with_order(self, order: Sequence[Collection[str]]) -> Storyboard:
         """Return the same picture with the order in which its groups open on a page."""
         made = copy(self)
+        made.__dict__.pop("narrow", None)
         made.order = [frozenset(part) for part in order]
         return made
 
@@ -384,11 +418,12 @@ class Storyboard:
             told |= {"stands": step.stands} if step.stands > 1 else {}
             told |= {"place": step.place} if step.place is not None and self.folding.groups else {}
         boxes = self.scene.boxes.values()
-        small = small and self.density != "columns" and len(boxes) <= _FEW
-        if small and any([box.brief is not None for box in boxes]):
-            narrow = self.with_density("columns")  # for a smaller window, and for a lecture hall
-            story["brief"] = narrow._drawing(details)
-            story["brief"] |= {"levels": narrow.layouts_dict()} if self.folding.groups else {}
+        small = small and len(boxes) <= _FEW and any([box.brief is not None for box in boxes])
+        if small and (self.density != "columns" or self.narrow.opened != self.opened):
+            story["brief"] = self.narrow._drawing(details)  # for a smaller window, and for a lecture hall
+            story["brief"] |= (
+                self.narrow._open_dict() | {"levels": self.narrow.layouts_dict()} if self.folding.groups else {}
+            )
         story["details"] = details.texts
         story |= {} if self._start is None else {"start": self._start}
         story |= {"legend": self.legend} if self.legend else {}
@@ -396,11 +431,13 @@ class Storyboard:
         if self.has_rows:
             story |= {"rows": True, "opened": [id for id in self.scene.boxes if id in self.opened]}
         elif self.folding.groups:
-            opened = [id for id in self.scene.boxes if id in self.opened]
-            story |= {"levels": {}, "opened": opened, "runs": self.runs}
-            order = [[id for id in opened if id in part] for part in self.order]
-            story |= {"order": order} if order else {}
+            story |= {"levels": {}, "runs": self.runs} | self._open_dict()
         return story
+
+    def _open_dict(self) -> dict[str, Any]:
+        """Return which groups are open, and the order in which they open on a page."""
+        opened, *order = ([id for id in self.scene.boxes if id in part] for part in (self.opened, *self.order))
+        return {"opened": opened} | ({"order": order} if order else {})
 
     def _drawing(self, details: _Details) -> dict[str, Any]:
         """Return the places and the looks of all that is drawn, and how they change with each step."""

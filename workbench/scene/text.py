@@ -18,7 +18,7 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from .labels import FREED, KIND_WORDS, TENSORS, arrow_fields, box_fields, clean, cut, state_words
-from .model import AROUND, LOOSE, PANELS, PLACED, UNTOLD, WITHIN, Arrow, Box, Curves, Scene, paths
+from .model import AROUND, ASIDE, LOOSE, PANELS, PLACED, UNTOLD, WITHIN, Arrow, Box, Curves, Scene, paths
 from .storyboard import Storyboard
 from .theme import Theme, theme_named
 
@@ -79,7 +79,7 @@ def graph_lines(scene: Scene) -> list[str]:
     there = {id: box for id, box in scene.boxes.items() if box.state != "future"}
     if any(box.place for box in scene.boxes.values()):
         return chart_lines(there.values())
-    standing = [box for box in there.values() if box.holder is None and box.kind not in (*AROUND, "tangent")]
+    standing = [box for box in there.values() if box.holder is None and box.kind not in (*AROUND, *ASIDE)]
     panels = [box for box in standing if box.kind in PANELS]
     standing = [box for box in standing if box.kind not in PANELS]
     levels = [_named(box) for box in there.values() if box.kind == "level"]
@@ -111,7 +111,7 @@ class _Tree:
         for arrow in scene.arrows.values():
             if arrow.state == "future" or arrow.source not in there or arrow.target not in there:
                 continue
-            if arrow.kind == "beside" and there[arrow.target].kind == "tangent":
+            if arrow.kind == "beside" and there[arrow.target].kind in ASIDE:
                 self.hanging[arrow.source].append(there[arrow.target])
             elif arrow.kind in ("edge", "constant", "cut"):
                 self.made_from[arrow.target].append(arrow)
@@ -314,7 +314,7 @@ def _box_attributes(box: Box, colors: Mapping[str, str]) -> dict[str, str]:
     shown = box_fields(box)
     freed = box.state == "freed"
     quiet = box.kind in ("plain", "input", "plot", *PLACED)
-    role = FREED if freed else "constant" if quiet else "op" if box.kind == "group" else box.kind
+    role = FREED if freed else "constant" if quiet else _LIKE.get(box.kind, box.kind)
     attributes = {
         "label": _dot_label([f"{shown['title']} ({FREED})" if freed else shown["title"], *shown["lines"]]),
         "fillcolor": colors[f"{role}-fill"],
@@ -371,6 +371,7 @@ _ROUND = ("([", "])")
 _SQUARE = ("[", "]")
 _DOUBLE = ("[[", "]]")
 _SHAPES = dict.fromkeys(TENSORS, _ROUND) | {"function": _DOUBLE}
+_LIKE = {"group": "op", "returned": "output"}  # kinds that look like others
 _ROLES = ("function", "op", "leaf", "constant", "output", "saved", "tangent")
 _DASHED = "stroke-dasharray:4 3"
 
@@ -429,7 +430,8 @@ def _mermaid_classes(there: list[Box], names: dict[str, str], theme: Theme) -> l
     lines = [f"  classDef default font-family:monospace,font-size:{12 * theme.scale:g}px"]
     wearing: dict[str, list[str]] = {}
     for box in there:
-        role = FREED if box.state == "freed" else box.kind if box.kind in _ROLES else "constant"
+        kind = _LIKE.get(box.kind, box.kind)
+        role = FREED if box.state == "freed" else kind if kind in _ROLES else "constant"
         wearing.setdefault(role, []).append(names[box.id])
         if box.state in ("running", "error", "differs"):
             wearing.setdefault("running" if box.state == "running" else "error", []).append(names[box.id])

@@ -102,3 +102,36 @@ def taken_of(text: str, variable: str) -> str:
                 found.append(ast.get_source_segment(text, operand) or "")
                 break
     return found[0] if len(found) == 1 else ""
+
+
+@lru_cache(10_000)
+def function_of(text: str) -> str:
+    """Return the name of the function that an expression is a call of: `dropout` of `F.dropout(x, 0.5)`; or ""."""
+    tree = parsed(text)
+    whole = tree.body[0].value if tree is not None and tree.body and isinstance(tree.body[0], ast.Expr) else None
+    called = whole.func if isinstance(whole, ast.Call) else None
+    return called.id if isinstance(called, ast.Name) else called.attr if isinstance(called, ast.Attribute) else ""
+
+
+@lru_cache(10_000)
+def operand_of(text: str, at: int, count: int, module: str = "") -> str:
+    """Return the operand of an expression that is its tensor number `at` of `count`: `torch.ones(3)`; "" if unknown.
+
+    Of an expression that calls a `module`, only a loss has the same operands as its operation. Variables are left out:
+    a tensor that one holds has its name.
+    """
+    tree = parsed(text)
+    whole = tree.body[0].value if tree is not None and tree.body and isinstance(tree.body[0], ast.Expr) else None
+    if isinstance(whole, ast.BinOp):
+        several = [[whole.left, whole.right]]
+    elif isinstance(whole, ast.Call) and (not module or module.endswith("Loss")):
+        given = [*whole.args, *[each.value for each in whole.keywords]]
+        owner = [whole.func.value] if isinstance(whole.func, ast.Attribute) else []
+        several = [given, [*owner, *given]]
+    else:
+        return ""
+    for operands in several:
+        tensors = [each for each in operands if not isinstance(each, ast.Constant | ast.Tuple | ast.List)]
+        if len(tensors) == count and not isinstance(tensors[at], ast.Name):
+            return ast.get_source_segment(text, tensors[at]) or ""
+    return ""

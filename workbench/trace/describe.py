@@ -12,7 +12,6 @@ import numpy as np
 
 from ..events import modes_now, next_tag, tag, tag_of_new
 from .cuts import CUTTING, REPLACES, makes_others, switched_off
-from .describer import class_of
 from .engine import ACCUMULATE
 from .hooks import name_of
 from .listing import begin_of
@@ -23,7 +22,7 @@ from .records import CheckpointDropped, CheckpointKept, LevelEntered
 from .source import OWN, Line
 from .stacks import Stack, user_frames
 from .values import LIMIT, Value, kept, mark_of
-from .variables import variables
+from .variables import class_of, variables
 from .workbench_engine import (
     LeafNode,
     entry_of,

@@ -14,13 +14,14 @@ from .error_frames import called_in
 from .facts import Cut
 from .formulas import text_of
 from .hooks import retained
+from .names import named_outside
 from .raw_events import RawEvents
 from .records import DATA, UNREPORTED, TensorsFound
 from .stacks import Stack, stepping, user_line
+from .variables import class_of
 
 _OFTEN_WRITTEN = ("running_mean", "running_var")  # by each forward pass; no backward reads them then
 _PLAIN = (int, float, bool, str, type(None))
-class_of: Callable[[object], Any] = type  # `__class__` may say another
 
 
 class Describer(RawEvents, Engine):
@@ -79,7 +80,7 @@ class Describer(RawEvents, Engine):
     def _learn(self, named: Iterable[tuple[str, Any]]) -> None:
         """Learn what variables hold; one tensor keeps the first name found."""
         found: dict[int, Any] = {}
-        for name, thing in named:
+        for name, thing in named_outside([*named], self.sampler.around(), self._is_tensor):
             serial = self._tag(thing)
             self._names.setdefault(serial, name)
             if self._is_news(thing, serial):

@@ -32,6 +32,8 @@ LEVELS = Key("levels", "")
 
 _MOST_ARGUMENTS = 12  # tensors of a call that are all told
 _FIRST = 3  # of more so many
+_CUTS = 3  # places whose gradient paths end at one tensor that are all shown
+DROPOUT_MASK = "dropout mask"  # what a tensor is called that no expression of the user's gave
 
 
 @dataclass(slots=True, kw_only=True)
@@ -90,7 +92,7 @@ class TensorState(Place):
     below: str | None = None  # what it stands for, one or more levels below
     base: str | None = None  # what it is a view of, or was detached from
     cut: Cut | None = None  # where the way of its gradient ends
-    taken: str = ""  # the user's expression that took it of its base, if a line tells that: `x[t]`
+    taken: str = ""  # the user's expression for it, if a line tells that: `x[t]`, which took it of its base
     grad_before: Value | None = None  # what the last accumulation was added to
     brought: dict[str, None] = field(default_factory=dict)  # the edges whose gradients `grad` is the sum of
     rest: Value | None = None  # what `grad` was before the first of these, if that is known
@@ -121,6 +123,7 @@ class EdgeState:
     grad: Value | None = None
     kept: tuple[Value, ...] = ()
     lost: str = ""
+    task: str = ""  # the backward pass that its gradient is of
 
     @property
     def differentiable(self) -> bool:
@@ -156,6 +159,8 @@ class Frame:
         self.stack: tuple[str, ...] = ()  # the levels in force, the innermost last
         self.strip: list[str] = []  # the last level at each depth
         self.tasks: dict[str, str | None] = {}  # backward -> the level it runs at
+        # A node or a leaf, and the number of its output -> the pass that last gave its gradient to the caller, and that.
+        self.handed: dict[tuple[str, int], tuple[str, Value | None]] = {}
         self._orders: dict[str, int] = {}  # backward -> the highest order of derivative among the nodes it ran
         self._needed: dict[str, set[str] | None] = {}  # backward -> the places it runs (None: all)
         self._versions: dict[str, int] = {}  # of memory, by the tensor that owns it
@@ -197,9 +202,20 @@ class Frame:
         return tensor.name
 
     def viewed(self, id: str | None) -> str | None:
-        """Return the name of the variable whose memory an unnamed tensor shows: `view of x`."""
+        """Return what an unnamed tensor is called: by the variable whose memory it shows, or the line that gave it.
+
+        `view of x`, or `(e - z).detach()`, or `dropout mask`.
+        """
         base = None if id is None else self.variable(self.tensors[id].base)
-        return None if base is None else f"view of {base}"
+        if base is not None or id is None:
+            return None if base is None else f"view of {base}"
+        return self.tensors[id].taken or None
+
+    def view_told(self, id: str | None) -> str | None:
+        """Return what a sentence calls it."""
+        if (view := self.viewed(id)) is None or view == DROPOUT_MASK:
+            return view if view is None else f"the {view}"
+        return f"a view of {code(view[8:])}" if view.startswith("view of ") else code(view)
 
     def call(self, name: str, custom: bool, args: Iterable[Argument]) -> str:
         """Return an operation or a Function as it was called; of very many tensors, only the first and last."""
@@ -249,8 +265,8 @@ class Frame:
         if tensor.below is not None:
             return self.told(tensor.below)
         leaf = tensor.role == "leaf"
-        if not leaf and (view := self.viewed(id)) is not None:  # perhaps one whose node is not known
-            return f"a view of {code(view.removeprefix('view of '))}"
+        if not leaf and (view := self.view_told(id)) is not None:  # perhaps one whose node is not known
+            return view
         if leaf or tensor.requires_grad:
             return "an unnamed leaf"
         if tensor.role is None and id in self._inner:
@@ -396,9 +412,12 @@ class Frame:
         cut = state.cut
         if cut is None or cut.node is None or state.role != "constant":
             return
-        leaf = self.tensors.get(cut.node)
-        if cut.node in self.nodes or (leaf is not None and not leaf.held):
-            self.add_edge(f"{tensor}.cut", EdgeState(cut.node, tensor, cut.output_nr, "cut"))
+        few = cut.others if len(cut.others) < _CUTS else ()  # of a whole model, one of its parameters stands for all
+        for at, end in enumerate((cut.node, *few)):
+            leaf = self.tensors.get(end)
+            if end in self.nodes or (leaf is not None and not leaf.held):
+                key, nr = (f"{tensor}.cut{at}", 0) if at else (f"{tensor}.cut", cut.output_nr)
+                self.add_edge(key, EdgeState(end, tensor, nr, "cut"))
 
     def enter(self, level: str) -> None:
         """Put a level on top."""
@@ -501,7 +520,7 @@ class Frame:
         came.pop(key, None)
         came[key] = None
         place.came[task] = came
-        edge.grad, edge.state, edge.lost = grad, "flowing", ""
+        edge.grad, edge.state, edge.lost, edge.task = grad, "flowing", "", task
         self._flowing.append(key)
         self.touched[Key("edge", key)] = self.touched[self.key(edge.source)] = None
 

@@ -19,11 +19,11 @@ import numpy as np
 
 from ..events import next_tag
 from .call_records import LineReached, MethodCalled, MethodEnded
-from .describer import class_of
 from .formulas import METHODS
 from .recorder import Recorder, recording_lock
 from .schema import Raw
 from .source import OWN
+from .variables import class_of
 from .workbench_engine import version_of
 
 _BUSY = "The lines of Functions are not recorded: a debugger or a coverage tool traces this thread already."

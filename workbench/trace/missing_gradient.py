@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from types import FrameType
 from typing import Any
 
-from .describer import class_of
 from .error_frames import users_frames
 from .facts import Called
 from .names import named_in
 from .source import line_text
-from .variables import variable
+from .variables import class_of, variable
 
 _GRADS = re.compile(r"([^\W\d][\w.]*)\.grad\b")
 _GROUPS = ("_parameters", "_buffers", "_modules")  # where a module keeps its own

@@ -14,10 +14,9 @@ from itertools import chain, islice
 from types import BuiltinFunctionType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
-from .describer import class_of
 from .identity import ByIdentity, named_parts
 from .listing import listing
-from .variables import variables
+from .variables import class_of, variables
 
 _MOST = 2_000  # things that are looked at in the variables of one frame
 _ITEMS = 100  # of a list, a dict or an object

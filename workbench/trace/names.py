@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 from .assignments import loops_of
-from .describer import class_of
 from .listing import listing
 from .module_names import OWNERS, parameters_of
-from .variables import variables
+from .variables import class_of, variables
 from .workbench_engine import is_tensor, maker_of
 
 _ITEMS = 100  # of a list or a dict that are looked at
@@ -69,6 +68,29 @@ def named_in(frame: FrameType, is_tensor: Callable[[Any], bool] = is_tensor) -> 
         named = [pair for pair in named if pair[0] not in loops]
         return [*named, *parameters, *items, *passing]
     return [*named, *parameters, *items]
+
+
+def named_outside(
+    named: list[tuple[str, Any]], frames: Sequence[FrameType], is_tensor: Callable[[Any], bool] = is_tensor
+) -> list[tuple[str, Any]]:
+    """Return the names in the innermost of these frames, with those that outer ones have for its arguments.
+
+    A function calls whatever it is given by its own words, another tensor in each call. The outermost frame, which
+    comes first, has the words of the program; what is no variable there keeps its name.
+    """
+    code = frames[-1].f_code if len(frames) > 1 else None
+    arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if code is not None else ()
+    if not any([name in arguments for name, _ in named]):
+        return named
+    outer: dict[int, str] = {}
+    for frame in frames[:-1]:
+        passing = listing(frame.f_code).loop_names
+        for name, thing in variables(frame):
+            if class_of(thing) not in _NO_TENSORS and name[:1] != "_" and name not in passing:
+                own = own_of(thing)
+                if is_tensor(own):
+                    outer.setdefault(id(own), name)
+    return [(outer.get(id(each), name) if name in arguments else name, each) for name, each in named]
 
 
 def _items(name: str, thing: Any, is_tensor: Callable[[Any], bool], inner: bool = False) -> Iterator[tuple[str, Any]]:

@@ -10,14 +10,13 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
-from .describer import class_of
 from .error_frames import users_frames
 from .facts import Called
 from .listing import listing
 from .missing_gradient import held_by, is_any_tensor, without_gradient
 from .source import is_users
 from .values import series, shortened
-from .variables import local_variables, variables
+from .variables import class_of, local_variables, variables
 
 # What such an error is called, by words that both engines raise it with.
 _KINDS = (

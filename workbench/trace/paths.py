@@ -11,7 +11,7 @@ from typing import Any
 from .facts import Part
 from .listing import GENERATOR, Listing, Loop, listing
 from .records import COMPILED
-from .source import OWN
+from .source import OWN, line_text, without_comment
 from .stacks import Stack
 
 _MOST_PARTS = 64  # parts of one path: of a deeper recursion the calls further in are left out
@@ -63,6 +63,7 @@ _Point = tuple[Listing, int]  # of a frame: its instructions, and the one it is 
 # class and its numbers.
 _Entered = tuple[str, int, int, int | None, bool, str, str]
 _CALLED = re.compile(r"""([^\W\d][\w.]*(?:\[(?:-?\w+|'[^']*'|"[^"]*")\][\w.]*)*)\(""")  # the variable of a call
+_GIVEN = re.compile(r"(?:\w+\.)*checkpoint\(([^\W\d][\w.]*),")  # the variable of what a checkpoint runs
 _NEXT = re.compile(r"next\((\w+)[,)]")
 _SEVERAL = re.compile(r"\bzip(_longest)?\(")  # which calls several generators in one iteration
 _MOST_SUSPENDED = 16  # generators that one frame will go on with
@@ -320,18 +321,27 @@ class Paths:
             source, number = frame.listing, frame.number
             loops = [*source.place(frame.offset).loops]
             forward, again = False, next((at for at in range(place + 1, after) if _runs_again(frames[at])), None)
+            entered_here = ""  # the innermost module that this frame's call has entered
+            checkpoint = next((at for at in range(place + 1, after) if _keeps_inputs(frames[at])), None)
             while waiting and waiting[0][2] < after:
                 scope, serial, inside, lasti, unnamed, *module = waiting.pop(0)
                 calls = [each.listing.code.co_name for each in frames[place + 1 : inside + 1]]
                 unnamed = unnamed and not forward and bool(calls) and _CALLS.issuperset(calls)
                 forward |= inside > place
+                entered_here = (module[0] or scope) if inside > place else entered_here
                 entry = () if inside > place or lasti is None else source.place(source.start(lasti)).loops
                 while loops and (inside > place or loops[0] in entry):
                     rows += _round(frame, loops.pop(0))
                 if again is not None and inside > again:
                     rows.append(_checkpoint(frames[again]))
                     again = None
-                called = _CALLED.match(source.text(frame.offset)) if unnamed else None
+                if checkpoint is not None and inside > checkpoint:
+                    kept = frames[checkpoint].number
+                    rows.append(("call", kept, 0, source.text(frame.offset), *self._statement(frame)))
+                    unnamed, checkpoint = module[0] == scope, None
+                    called = _GIVEN.match(source.text(frame.offset)) if unnamed else None
+                else:
+                    called = _CALLED.match(source.text(frame.offset)) if unnamed else None
                 scope = module[0] if called else scope  # a call tells best what it calls
                 statement = self._statement(frame)[0] if inside > place else 0
                 rows.append(("scope", serial, 0, scope, statement, called[1] if called else "", *module))
@@ -340,11 +350,12 @@ class Paths:
             if again is not None:
                 rows.append(_checkpoint(frames[again]))
             if after == len(frames):
-                rows.append(("expression", number, frame.offset, source.text(frame.offset), *self._statement(frame)))
+                text = source.text(frame.offset)
+                rows.append(("expression", number, frame.offset, text, *self._statement(frame), entered_here))
                 rows += self._in_layer(max([place, *[scope[2] for scope in entered]]))
             elif not (forward or frames[after].listing.comprehends):
                 title = source.text(frame.offset) or f"{frames[after].listing.code.co_name}()"
-                rows.append(("call", number, frame.offset, title, *self._statement(frame)))
+                rows.append(("call", number, frame.offset, title, *self._assigning(frame, title)))
         return rows
 
     def _statement(self, frame: _Frame) -> tuple[int, str]:
@@ -352,6 +363,14 @@ class Paths:
         line, text = frame.listing.statement(frame.offset)
         place = frame.listing.file, line
         return self._statements.setdefault(place, len(self._statements) + 1), text
+
+    def _assigning(self, frame: _Frame, call: str) -> tuple[int, str]:
+        """Return a statement's number, and its text if it assigns what it computes with a call, or has several lines."""
+        number, text = self._statement(frame)
+        if not text:
+            line = without_comment(line_text(frame.listing.file, frame.listing.line(frame.offset))).strip()
+            text = line if call in line.partition(" = ")[2] else ""
+        return number, text
 
     def _in_layer(self, place: int) -> list[tuple[Any, ...]]:
         """Return the loop iterations and the expression inside a layer of this package that a frame calls."""
@@ -406,9 +425,17 @@ def _round(frame: _Frame, loop: Loop) -> list[tuple[Any, ...]]:
 
 
 def _runs_again(frame: _Frame) -> bool:
-    code = frame.listing.code
-    name = code.co_qualname.rpartition("<locals>.")[2]
-    return name in _AGAIN and code.co_filename.replace("\\", "/").endswith("/utils/checkpoint.py")
+    name = frame.listing.code.co_qualname.rpartition("<locals>.")[2]
+    return name in _AGAIN and _is_in_checkpoint(frame)
+
+
+def _keeps_inputs(frame: _Frame) -> bool:
+    """Return True for the call of a checkpoint, which keeps the inputs of what it runs alone."""
+    return frame.listing.code.co_qualname == "checkpoint" and _is_in_checkpoint(frame)
+
+
+def _is_in_checkpoint(frame: _Frame) -> bool:
+    return frame.listing.code.co_filename.replace("\\", "/").endswith("/utils/checkpoint.py")
 
 
 def _checkpoint(frame: _Frame) -> tuple[Any, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any
 
-from .assignments import taken_of
+from .assignments import function_of, operand_of, taken_of
 from .facts import (
     Argument,
     Attribute,
@@ -25,7 +25,7 @@ from .facts import (
     TensorSeen,
 )
 from .formulas import formula_of, methods_of, name_of, text_of
-from .frame import EdgeState, Frame, Key, NodeState, OperationState
+from .frame import DROPOUT_MASK, EdgeState, Frame, Key, NodeState, OperationState
 from .listing import Spot, read_spot
 from .schema import Building, Changed, Known, Place, Reached, Reading, Record, Tensors, asks, by, kind_of_event
 from .source import Line, source
@@ -210,13 +210,26 @@ class NodeCreated(Building):
             elif not tensor.requires_grad:
                 if tensor.node is None:
                     frame.play_part(id, "constant")
-                    base = frame.variable(tensor.base)
-                    if base and not tensor.name and self.path:
-                        tensor.taken = tensor.taken or taken_of(self.path[-1].title, base)
+                    if not (tensor.name or tensor.taken):
+                        tensor.taken = self._taken(frame, tensor.base, [each for each in given if each], id)
                 constant = EdgeState(maker, self.node, tensor.output_nr, "constant")
                 frame.add_edge(f"{self.node}.c{position}", constant)
         for index in sorted([index for leads in leading.values() for index in leads]):
             self._connect(frame, index)
+
+    def _taken(self, frame: Frame, base: str | None, given: list[str], id: str) -> str:
+        """Return the expression of one of the tensors that were given, which no variable holds, if a line tells it."""
+        if not self.path:
+            return ""
+        own, task = self.path[-1], frame.working
+        if (called := frame.variable(base)) is not None:
+            return taken_of(own.title, called)
+        if task is not None:  # the line is that of the backward pass
+            return ""
+        if self.operation == "mul" and (_DROPPING.fullmatch(own.module) or "dropout" in function_of(own.title)):
+            return DROPOUT_MASK
+        found = operand_of(own.title, given.index(id), len(given), own.module) if own.kind == "expression" else ""
+        return found if len(found) <= _OPERAND else ""
 
     def _connect(self, frame: Frame, index: int) -> None:
         edge = self.edges[index]
@@ -237,7 +250,7 @@ class NodeCreated(Building):
         level = next((frame.levels[seen.level].number for seen in made if seen.level is not None), None)
         joins = "" if level is None else f"joins the graph of level {level} and "
         saves = f"saves {f'{kept} for backward' if kept else 'nothing'}"
-        if told == self.name:
+        if told in (self.name, code(self.operation)):
             joins = joins or "joins the graph and "
             call = frame.call(self.operation, self.custom, self.args)
             return f"{call} gives {results}; {self.name} {joins}{saves}"
@@ -294,6 +307,10 @@ class NodeCreated(Building):
         )
 
 
+_DROPPING = re.compile(r"\w*Dropout\d?d?|MultiheadAttention|RNN|LSTM|GRU")  # layers that multiply by such a mask
+_OPERAND = 32  # characters of an expression that names a tensor
+
+
 @cache
 def _operation(name: str, custom: bool) -> str:
     if custom:
@@ -312,8 +329,8 @@ def _saved_said(frame: Frame, node: str, saved: Saved) -> str:
     known = tensor_of(saved)
     if known is None or frame.variable(known) is not None:
         return code(frame.variable(known) or saved.name)
-    if (view := frame.viewed(known)) is not None:
-        return f"a view of {code(view.removeprefix('view of '))}"
+    if (view := frame.view_told(known)) is not None:
+        return view
     if frame.tensors[known].node == node:
         return "its result"
     told = frame.told(known)
@@ -771,6 +788,7 @@ class GradCaptured(Record):
         """Mark the place as having what it waited for."""
         frame.start(self.node)
         frame.hand_out(self.task, self.node)
+        frame.handed[self.node, self.output_nr] = self.task, self.grad
         place = frame.place(self.node)
         if not place.received:
             node = frame.nodes.get(self.node)  # else it is a leaf, which has one output

@@ -120,6 +120,11 @@ class StackSampler:
                 break
         return found[::-1]
 
+    def around(self) -> list[FrameType]:
+        """Return the same frames if the recording's beginning is on the stack, else none."""
+        found = self.frames()
+        return found if found and found[0].f_code is self._code and id(found[0]) == self._address else []
+
 
 def line_in(stack: Stack) -> tuple[str, int] | None:
     """Return the innermost line of user code with known text; if there is none, the innermost line, or a library's."""

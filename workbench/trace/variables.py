@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 import sys
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 OPTIMIZED = inspect.CO_OPTIMIZED
+class_of: Callable[[object], Any] = type  # `__class__` may say another
 COPIES = sys.version_info < (3, 13)
 
 

@@ -54,7 +54,7 @@ def _lines(around: Item, most: int) -> list[Item]:
 def _line(items: list[Item], at: tuple[str, int] | int | None, place: int, in_module: bool) -> Item | None:
     """Return what one line computed as one item, with its words; None if they aren't known."""
     line = next((node.line for each in items for node in each.nodes() if node.at == at), "")
-    line = line or next((each.text for each in reversed(items) if each.kind == "call"), "")
+    line = line or next((each.line or each.text for each in reversed(items) if each.kind == "call"), "")
     line = _BACKWARD.sub("", line) if _is_statement(line) else ""
     modules = list(dict.fromkeys(each.called for each in items if each.scope))
     title, text = cut_in_sentence(line), line

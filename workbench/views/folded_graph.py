@@ -347,7 +347,8 @@ class FoldedGraph:
             weight, tone = self._view.looks(total)
             if all(frame.edges[key].lost for key in mine):
                 weight, tone = 1, "faint"
-            within[group] = len(mine), "\n".join([size_of(total), *lost]), weight, tone, fact(total.norm)
+            words = self._view.mark(edge.task) + size_of(total)
+            within[group] = len(mine), "\n".join([words, *lost]), weight, tone, fact(total.norm)
         return with_changes(arrow, {"within": within}) if within else arrow
 
     def _tell_use(
@@ -444,7 +445,8 @@ class FoldedGraph:
 
     def _merged(self, frame: Frame, bundle: str) -> Arrow:
         """Return one arrow for all edges that lead from one box to another."""
-        keys, total = self._merging[bundle].keys, self._merging[bundle].total
+        edges = self._merging[bundle]
+        keys, total = edges.keys, edges.total
         first = frame.edges[next(iter(keys))]
         ends = self.stands(self._view.source(first)), self.stands(first.target or "")
         kind = "edge" if first.differentiable else "constant"
@@ -454,13 +456,14 @@ class FoldedGraph:
             return replace(cuts[0], id=bundle, source=ends[0], target=ends[1], label=label)
         if total.largest is None:
             return Arrow(bundle, *ends, kind)
-        state = "flowing" if self._merging[bundle].flowing else "done"
+        state = "flowing" if edges.flowing else "done"
         key = total.largest
         # As the view draws it.
         looks = next(arrow for arrow in self._draw(frame, [Key("edge", key)])[1] if arrow.id == key)
         label = looks.label if looks.brief is None else looks.brief
-        words, norm = norms_of(frame, self._merging[bundle])
+        words, norm = norms_of(frame, edges)
         if len(keys) > 1:
+            words = words and self._view.mark(edges.task) + words
             label = "\n".join(filter(None, [words, *self._view.lost(frame, keys)]))
         last = next(iter(frame.came_to(ends[0])), "") if self._links.is_shared(ends[0]) else ""
         whole = self._view.together(frame, last, frame.edges[last]) if last in keys else None

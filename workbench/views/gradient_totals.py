@@ -1,11 +1,10 @@
-"""What goes along several edges together: gradients of one pass for one value add up, others are counted."""
+"""What one backward pass sends along several edges together: gradients for one value add up, others are counted."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 
 import numpy as np
 
@@ -27,55 +26,47 @@ def total_of(grads: Sequence[Value]) -> Value | None:
 
 
 def norms_of(frame: Frame, bundle: EdgeBundle) -> tuple[str, float | None]:
-    """Return what these edges carry together, in words and as a number: the sum's norm, or the number of gradients.
+    """Return what the last pass sent along these edges, in words and as a number.
 
-    Gradients add up if they are for one value and of one pass, and are counted by value otherwise. It is "" and None
-    where their sum is not known.
+    Gradients for one value add up: it is the norm of their sum, or "" and None if that isn't known. Gradients for
+    several values are counted.
     """
     total = bundle.total
     if total.grads < 2:
-        return total.norms, 0.0 if total.grad is None else total.grad.norm
-    if bundle.reached > 1:
-        return f"{bundle.reached:,} gradients", None
-    (source, _), place = next(each for each in bundle.places.items() if each[1].moved)
-    if not place.is_of_one_pass(frame, source):
-        return f"{total.grads:,} gradients", None
-    known = place.sum(frame, bundle.keys)
-    if known is None and place.has_all(frame, source):
+        return "none" if total.grad is None else size_of(total.grad), 0.0 if total.grad is None else total.grad.norm
+    if len(total.places) > 1:
+        return f"{len(total.places):,} gradients", None
+    ((source, _), keys), known = next(iter(total.places.items())), None
+    if len(keys) <= ADDED:
+        if total.sum is None:
+            total.sum = (total_of([grad for _, grad in sorted(keys.values(), key=lambda each: each[0])]),)
+        known = total.sum[0]
+    if known is None and total.moved == len(next(reversed(frame.place(source).came.values()), ())):  # all that came
         known = arrived(frame, source)
-    if known is None:
-        return "", None
-    return size_of(known), known.norm
+    return ("", None) if known is None else (size_of(known), known.norm)
 
 
 @dataclass(slots=True)
-class GradientTotal:
-    """What has gone along some edges, and the edge with the largest gradient."""
+class PassTotal:
+    """What one backward pass has sent along some edges, and the edge with the largest gradient."""
 
     moved: int = 0  # edges
-    grads: int = 0  # that were not None
+    grads: int = 0  # that weren't None
     finite: bool = True
     largest: str | None = None
     grad: Value | None = None  # the largest
+    # By output: the edges that brought a gradient for it, each with its place among the edges, and the gradient.
+    places: dict[tuple[str, int], dict[str, tuple[int, Value]]] = field(default_factory=dict)
+    sum: tuple[Value | None] | None = None  # of all, once it was asked for
 
-    def __add__(self, other: GradientTotal) -> GradientTotal:
-        if not other.moved:
-            return self
-        if not self.moved:
-            return other
-        first = self if _rank(self.grad) >= _rank(other.grad) else other
-        return GradientTotal(
-            self.moved + other.moved,
-            self.grads + other.grads,
-            self.finite and other.finite,
-            first.largest,
-            first.grad,
-        )
-
-    @property
-    def norms(self) -> str:
-        """Return the norm of the only gradient."""
-        return "none" if self.grad is None else size_of(self.grad)
+    def add(self, key: str, at: int, edge: EdgeState) -> None:
+        """Add an edge that the pass went along."""
+        self.moved, self.sum, grad = self.moved + 1, None, edge.grad
+        if grad is not None:
+            self.grads, self.finite = self.grads + 1, self.finite and not grad.nonfinite
+            self.places.setdefault((edge.source, edge.output_nr), {})[key] = at, grad
+        if self.largest is None or _rank(grad) > _rank(self.grad):
+            self.largest, self.grad = key, grad
 
 
 def _rank(grad: Value | None) -> float:
@@ -84,99 +75,56 @@ def _rank(grad: Value | None) -> float:
     return math.inf if math.isnan(grad.norm) else grad.norm
 
 
-@dataclass(slots=True)
-class _Keys:
-    """The edges of a bundle by which gradients come to one place."""
-
-    keys: dict[str, None] = field(default_factory=dict)
-    moved: dict[str, None] = field(default_factory=dict)  # those that have brought one
-    came: dict[str, None] | None = None  # what came there in one backward,
-    known: int = 0  # of which so many are known to be among the keys
-    total: Value | None = None  # of what they have brought, if that is known,
-    added: bool = False  # as long as nothing has changed since it was added
-
-    def sum(self, frame: Frame, places: Mapping[str, int]) -> Value | None:
-        """Return what the edges brought together, in the order of their places; zero for none, unknown for many."""
-        if len(self.moved) > ADDED:
-            return None
-        if not self.added:
-            inorder = sorted(self.moved, key=places.__getitem__)
-            grads = [grad for key in inorder if (grad := frame.edges[key].grad) is not None]
-            self.total, self.added = grads[0] if len(grads) == 1 else total_of(grads), True
-        return self.total
-
-    def is_of_one_pass(self, frame: Frame, source: str) -> bool:
-        """Return True if one backward pass, the last to bring something, brought all of these."""
-        came = next(reversed(frame.place(source).came.values()), {})
-        return len(self.moved) <= len(came) and (len(self.moved) > ADDED or came.keys() >= self.moved.keys())
-
-    def has_all(self, frame: Frame, source: str) -> bool:
-        """Return True if these include everything from the source's last backward pass; visit only new arrivals."""
-        came = next(reversed(frame.place(source).came.values()), None)
-        if came and frame.edges[next(reversed(came))].state != "idle":
-            known = self.known if self.came is came else 0
-            if all(key in self.keys for key in islice(reversed(came), len(came) - known)):
-                self.came, self.known = came, len(came)
-                return True
-        return all(key in self.keys for key in frame.came_to(source))
-
-
 class EdgeBundle:
-    """The edges that one arrow represents; a change to one costs no more than the depth of a tree of their sums.
+    """The edges that one arrow represents.
 
-    Changes that come before the next query are added up together.
+    A pass only adds to them: a change costs the same however many there are. They are gone through again when another
+    pass resets what an earlier one sent.
     """
 
     def __init__(self, source: str) -> None:
         self.source = source  # the box that they lead from
         self.keys: dict[str, int] = {}  # and their places
-        self.places: dict[tuple[str, int], _Keys] = {}  # by output
         self.flowing: dict[str, None] = {}
-        self.reached = 0  # places that something was brought to
-        self._rows: list[list[GradientTotal]] = [[]]  # of the edges, of pairs of them, of pairs of these …
-        self._changed = set[int]()  # places of edges that the pairs do not know of yet
+        self._moved: dict[str, dict[str, EdgeState]] = {}  # by pass, the last one last
+        self._known: dict[str, tuple[str, Value | None]] = {}  # what each edge counts as: its pass, and its gradient
+        self._totals: dict[str, PassTotal] = {}
 
     @property
-    def total(self) -> GradientTotal:
-        """Return the sum of all edges."""
-        if self._changed:
-            self._add_up()
-        return self._rows[-1][0] if self.keys else GradientTotal()
+    def task(self) -> str:
+        """Return the last backward pass that sent something along one of these; "" if none has."""
+        return next(reversed(self._moved), "")
+
+    @property
+    def total(self) -> PassTotal:
+        """Return what the last backward pass sent."""
+        if not (task := self.task):
+            return PassTotal()
+        if task not in self._totals:
+            total = self._totals[task] = PassTotal()
+            for key, edge in self._moved[task].items():
+                total.add(key, self.keys[key], edge)
+        return self._totals[task]
 
     def note(self, key: str, edge: EdgeState) -> None:
         """Note that an edge exists, or has changed."""
         place = self.keys.setdefault(key, len(self.keys))
-        at = edge.source, edge.output_nr
-        if (known := self.places.get(at)) is None:
-            known = self.places[at] = _Keys()
-        known.keys[key], known.added = None, False
-        self.reached -= bool(known.moved)
-        if edge.state != "idle" and edge.grad is not None:
-            known.moved[key] = None
-        else:
-            known.moved.pop(key, None)
-        self.reached += bool(known.moved)
         if edge.state == "flowing":
             self.flowing[key] = None
         else:
             self.flowing.pop(key, None)
-        grad = edge.grad
-        if edge.state == "idle":
-            part = GradientTotal()
-        elif grad is None:
-            part = GradientTotal(1, largest=key)
-        else:
-            part = GradientTotal(1, 1, not grad.nonfinite, key, grad)
-        self._rows[0][place : place + 1] = [part]
-        self._changed.add(place)
-
-    def _add_up(self) -> None:
-        """Update the sums above the edges that have changed."""
-        changed, self._changed = self._changed, set[int]()
-        for level, row in enumerate(self._rows):
-            if len(row) > 1 and level + 1 == len(self._rows):
-                self._rows.append([])  # gone through next
-            changed = {place >> 1 for place in changed}
-            for place in sorted(changed) if len(row) > 1 else ():
-                pair = row[2 * place : 2 * place + 2]
-                self._rows[level + 1][place : place + 1] = [pair[0] + pair[1] if len(pair) > 1 else pair[0]]
+        before, now = self._known.get(key), None if edge.state == "idle" else (edge.task, edge.grad)
+        if before is not None and (now is None or now[0] != before[0] or now[1] is not before[1]):
+            moved = self._moved[before[0]]
+            del moved[key], self._known[key]
+            self._totals.pop(before[0], None)
+            if not moved:
+                del self._moved[before[0]]
+        if now is None or key in self._known:
+            return
+        self._known[key], task = now, edge.task
+        moved = self._moved.pop(task, {})
+        moved[key] = edge
+        self._moved[task] = moved  # the last one
+        if task in self._totals:
+            self._totals[task].add(key, place, edge)

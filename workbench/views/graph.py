@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable
 from itertools import islice
 from typing import Any
 
+from ..scene.labels import cut
 from ..scene.model import Arrow, ArrowSum, ArrowTone, Box, Detail
 from ..trace.facts import Cut
 from ..trace.frame import EdgeState, Frame, Key
@@ -62,6 +63,10 @@ from .value_display import (
 
 LEGEND = "Boxes are operations, with their saved tensors beside them; values flow down, gradients flow back up."
 _CUTS = " A double bar marks where the gradient path is cut."
+_PASSES = " A circled number says which backward pass a gradient is of."
+_MOST_MARKS = 20  # passes that there are circled numbers for
+_MOST_TOLD = 4  # passes whose lines the legend has
+_LINE = 60  # columns of such a line
 
 _TINY = 1e-7  # the norm of a gradient below which it is remarkable
 _HUGE = 1e5  # and above which it is
@@ -112,8 +117,14 @@ class Graph:
         if any([self.lanes.is_cut(event) for event in events]):
             self.legend, self.shared_legend = self.legend + _CUTS, self.shared_legend + _CUTS
         self._outputs: dict[str, list[int]] = {}
+        self._marks: dict[str, str] = {}  # of several backward passes, each one's number
+        self._passes = ""  # what calls for each of them
         names = list(dict.fromkeys(name for name in self._note_ends(events) if name is not None))
         self.title = f"Graph of {series(names)}" if names else "Autograd graph"
+        if self._marks:
+            self.legend, self.shared_legend = [
+                each + _PASSES + self._passes for each in (self.legend, self.shared_legend)
+            ]
 
     def _note_edges(self, made: NodeCreated) -> None:
         """Note which nodes have several outputs, and which are joined to another by several edges."""
@@ -135,7 +146,7 @@ class Graph:
         maker: dict[str, tuple[str, int]] = {}
         ends: dict[tuple[str, int], None] = {}
         inner: set[tuple[str, int]] = set()  # of backward passes that another one runs
-        running = 0
+        running, passes = 0, list[BackwardStarted]()
         for event in events:
             if isinstance(event, NodeCreated | TensorsFound):
                 for seen in event.tensors:
@@ -145,10 +156,19 @@ class Graph:
                 running -= running > 0
             elif isinstance(event, BackwardStarted):
                 inner |= {(root.node, root.output_nr) for root in event.roots if running}
+                passes += [event] * (not running)
                 running += 1
                 ends |= dict.fromkeys((root.node, root.output_nr) for root in event.roots)
             elif isinstance(event, TensorShown):
                 ends[maker[event.tensor]] = None
+        if 1 < len(passes) <= _MOST_MARKS and not self.transformed:
+            self._marks = {event.task: f"{chr(ord('①') + n)} " for n, event in enumerate(passes)}
+            told = [
+                f" {self._marks[event.task].strip()}: line {event.source.line}, {cut(event.source.text, _LINE)}."
+                for event in passes
+                if event.source is not None
+            ]
+            self._passes = "".join(told) if len(told) <= _MOST_TOLD else ""
         self._several |= {node for node, nr in (*maker.values(), *ends) if nr}
         for node, nr in ends:
             self._outputs.setdefault(node, []).append(nr)
@@ -168,16 +188,20 @@ class Graph:
         boxes = [*self._node(frame, id), *[chip(self._say, frame, id, at) for at in range(len(frame.nodes[id].saved))]]
         arrows = self._shared_memory.of_node(frame, id)
         for nr in self._outputs.get(id, ()):
-            boxes.append(output_box(self._say, frame, id, nr))
+            boxes.append(self._output(frame, id, nr))
             arrows.append(self._seeding(frame, id, nr))
-        return boxes, arrows
+        if not frame.handed:
+            return boxes, arrows
+        handed = self.lanes.handed.drawn(self._say, frame, id)
+        return [*boxes, *handed[0]], [*arrows, *handed[1]]
 
     def _draw_tensor(self, frame: Frame, id: str) -> Drawing:
         role = frame.tensors[id].role
         if id in self.hidden:
             return [], []
         if role == "leaf" or (role == "constant" and self.lanes.place(id) == id):
-            return self._tensor(frame, id), self._shared_memory.of_tensor(frame, id)
+            handed = self.lanes.handed.drawn(self._say, frame, id)
+            return [*self._tensor(frame, id), *handed[0]], [*self._shared_memory.of_tensor(frame, id), *handed[1]]
         return self.lanes.input(frame, id) if id in self.lanes.data else [], []
 
     def _draw_edge(self, frame: Frame, id: str) -> Drawing:
@@ -186,7 +210,7 @@ class Graph:
             if edge.source not in frame.nodes:
                 return [], []
             nr = edge.output_nr
-            return [output_box(self._say, frame, edge.source, nr)], [self._seeding(frame, edge.source, nr)]
+            return [self._output(frame, edge.source, nr)], [self._seeding(frame, edge.source, nr)]
         if not (self.leads(edge) and self.shows(frame, edge)):
             return [], []
         source = self.source(edge)
@@ -217,8 +241,12 @@ class Graph:
         return frame.tensors[id].node if kind == "tensor" and frame.tensors[id].role is None else id
 
     def opens(self, trace: Timeline) -> int | None:
-        """Return the stop that a picture opens at: where the last backward pass ends or fails. None is the last."""
-        return last_backward(trace)
+        """Return the stop that a picture opens at: where the last backward pass ends or fails. None is the last.
+
+        If a transform returns a tangent, it is where that is there.
+        """
+        stop, given = last_backward(trace), self.lanes.handed.stop(trace)
+        return stop if stop is None or given is None else max(stop, given)
 
     def source(self, edge: EdgeState) -> str:
         """Return the box that an edge starts from."""
@@ -239,6 +267,10 @@ class Graph:
         within = not edge.differentiable and self.lanes.place(edge.source) != edge.source
         tensor = frame.tensors.get((edge.target or "") if edge.kind == "cut" else edge.source if within else "")
         return None if tensor is None else tensor.cut
+
+    def mark(self, task: str) -> str:
+        """Return the circled number of a backward pass, if there are several; passes that a pass runs have none."""
+        return self._marks.get(task, "")
 
     def has_output(self, id: str) -> bool:
         """Return True if an output of a node has a box."""
@@ -282,12 +314,17 @@ class Graph:
         box.region = region.id if region else None
         return [region, box] if region else [box]
 
+    def _output(self, frame: Frame, id: str, nr: int) -> Box:
+        """Return the box of an output; one of several has its expression as its title if no variable holds it."""
+        is_one = len(self._outputs) == 1 or "`" not in frame.told(id)
+        return output_box(self._say, frame, id, nr, "output" if is_one else self.program.titles.get(id, "output"))
+
     def _seeding(self, frame: Frame, id: str, nr: int) -> Arrow:
         key = f"{id}.seed{nr}"
         return self._arrow(frame, key, id, output_id(id, nr), frame.edges.get(key) or EdgeState(id, None, nr, "seed"))
 
     def _arrow(self, frame: Frame, id: str, source: str, target: str, edge: EdgeState) -> Arrow:
-        label, note, brief, short = self.which(edge), [], None, None
+        label, note, brief, short, mark = self.which(edge), [], None, None, self._marks.get(edge.task, "")
         if label:
             maker = frame.called(edge.source)
             note = [f"output_nr {edge.output_nr} of {maker}"]
@@ -297,9 +334,9 @@ class Graph:
         if edge.state != "idle":
             found = self.slopes(frame, id) if edge.state == "flowing" else None
             which = f"\nfor {label}" if label else ""
-            label, brief = _with_slope(self._say(self.label, edge.grad), found, which)
+            label, brief = _with_slope(mark + self._say(self.label, edge.grad), found, which, mark)
             if edge.grad is not None and edge.grad.shape and not self.shows_gradients:
-                short = self._say(short_label_of, edge.grad) + which, None
+                short = mark + self._say(short_label_of, edge.grad) + which, None
         kind = "edge" if edge.differentiable else "constant"
         if edge.kind == "cut" and is_gray(frame.tensors[target]):
             label, short = "", None
@@ -323,7 +360,7 @@ class Graph:
         total = arrived(frame, edge.source)
         if total is None:
             return count, "", *self.looks(None), None
-        return count, size_of(total), *self.looks(total), fact(total.norm)
+        return count, self.mark(edge.task) + size_of(total), *self.looks(total), fact(total.norm)
 
     def looks(self, grad: Value | None) -> tuple[int, ArrowTone]:
         """Return the width of a gradient's arrow, and its tone."""
@@ -334,11 +371,11 @@ class Graph:
         return f"output {edge.output_nr}" if edge.source in self._several else ""
 
 
-def _with_slope(grad: str, found: Slope | None, which: str) -> tuple[str, str | None]:
+def _with_slope(grad: str, found: Slope | None, which: str, mark: str) -> tuple[str, str | None]:
     """Return a gradient with how it came about, and without that, if it is known."""
     if found is None:
         return grad + which, None
-    return (found.label if found.product else with_more(grad, found.label)) + which, grad + which
+    return (mark + found.label if found.product else with_more(grad, found.label)) + which, grad + which
 
 
 def remark_on(grad: Value | None) -> ArrowTone:

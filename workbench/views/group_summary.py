@@ -243,7 +243,7 @@ def closed_box(frame: Frame, summary: GroupSummary, came: EdgeBundle, went: Edge
     if summary.gone and summary.gone == summary.held:
         lines.append("freed: no references left")
     gradients = [
-        f"{way} {norms_of(frame, each)[0] or f'{each.total.moved:,} gradients'}"
+        f"{way} {view.mark(each.task)}{norms_of(frame, each)[0] or f'{each.total.moved:,} gradients'}"
         for way, each in (("in", came), ("out", went))
         if each.total.moved
     ]

@@ -24,6 +24,7 @@ from ..trace.records import (
 from ..trace.schema import Record
 from .expressions import UNKNOWN, fitted_text
 from .gray_inputs import is_gray
+from .handed_out import HandedOut
 from .items import Item
 from .titles import title_of
 from .value_display import (
@@ -146,6 +147,7 @@ class Lanes:
         self._framed = {level for level, n in number.items() if recorded and n > min(recorded)}
         self._outputs = {event.op: event.outputs for event in events if isinstance(event, OperationRan)}
         self._events = events
+        self.handed = HandedOut(events)
 
     @cached_property
     def _written(self) -> dict[str, Item]:
@@ -261,10 +263,12 @@ class Lanes:
         for index, operand in enumerate(pushed.operands if pushed else ()):
             node = frame.tangents[operand.tensor][0].node
             ways.append(Arrow(f"{box}.{index}", node or tangent_box(operand.tensor), box, "tangent"))
-        return ways
+        return ways + self.handed.beside(id, own)
 
     def input(self, frame: Frame, id: str) -> list[Box]:
         """Return the box of a place that nothing else draws: an input of a transform, or a constant."""
+        if (handed := self.handed.tangent(self._say, frame, id)) is not None:
+            return [handed]
         if id not in frame.tensors or frame.tensors[id].role is not None:
             return []
         tensor = frame.tensors[id]
@@ -295,7 +299,7 @@ class Lanes:
         region = self._region_of(frame, own)
         box = Box(tangent_box(id), "tangent", f"tangent of {what}", lines, region=region, details=tuple(details))
         box.unsaid = left_out(tangent.value)
-        boxes = [*self.input(frame, own), box]
+        boxes = [*self.input(frame, own), box, *[each for way in arrows for each in self.input(frame, way.target)]]
         for operand in pushed.operands if pushed else ():
             if frame.tangents[operand.tensor][1] is None:  # it was given
                 more = self.tangent(frame, operand.tensor)

@@ -203,7 +203,7 @@ def output_id(node: str, nr: int) -> str:
     return f"{node}.out{nr}"
 
 
-def output_box(say: FormatCache, frame: Frame, id: str, nr: int) -> Box:
+def output_box(say: FormatCache, frame: Frame, id: str, nr: int, unnamed: str = "output") -> Box:
     node, seed = frame.nodes[id], frame.edges.get(f"{id}.seed{nr}")
     known = nr in node.outputs
     details = [say(value_detail, "Value", *result_of(frame, node, nr))] if known else []
@@ -211,7 +211,7 @@ def output_box(say: FormatCache, frame: Frame, id: str, nr: int) -> Box:
     if seed is not None:
         details.append(say(value_detail, "Seed", "the gradient that backward starts with", seed.grad))
         lines = ("no seed" if seed.grad is None else f"seed {say(brief_of, seed.grad, BOX_COLUMNS - 5)}",)
-    title = (frame.variable(node.outputs[nr][0]) if known else None) or "output"
+    title = (frame.variable(node.outputs[nr][0]) if known else None) or unnamed
     state = "done" if seed is not None else "idle"
     return Box(output_id(id, nr), "output", title, lines, state, details=tuple(details), brief=())
 

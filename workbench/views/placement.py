@@ -133,6 +133,7 @@ class _Placing:
         if part.kind == "scope":
             _describe(item, part)
         item.text = part.title if part.kind in ("expression", "call") else ""
+        item.line = (part.variable or "") if part.kind == "call" else ""
         if event.path:
             self.running.known = max(self.running.known, part.key)
         if self._ran(event):

@@ -139,9 +139,9 @@ def first_not_finite(events: Iterable[Record]) -> str | None:
         if type(event) is NodeCreated:
             strange = [seen for seen in event.tensors if seen.node == event.node and seen.value.nonfinite]
             made = event.node if strange and made is None else made
-            is_bad |= any((seen.node, seen.output_nr) in roots for seen in strange)
+            is_bad |= any([(seen.node, seen.output_nr) in roots for seen in strange])
         elif type(event) is NodeFinished and sent is None:
-            sent = event.node if any(grad is not None and grad.nonfinite for grad in event.grads) else None
+            sent = event.node if any([grad is not None and grad.nonfinite for grad in event.grads]) else None
     if not is_bad and sent is None:
         return None
     return made if is_bad and made is not None else sent
@@ -197,7 +197,7 @@ def caption_of(
         event.apply(frame)
         running |= isinstance(event, NodeStarted)
         if running and isinstance(event, NodeCreated):
-            joined.append(event.name)
+            joined.append(frame.told(event.node))
         elif isinstance(event, GradChanged) and event.clears:
             cleared.append(event)
         elif isinstance(event, TangentPushed):  # told after the operation of a level above, which comes later

@@ -14,7 +14,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from ..scene.model import WITHIN
+from ..trace.assignments import function_of
 from ..trace.listing import calls_many
+from ..trace.records import NodeCreated
 from ..trace.schema import Record
 from .crowded_rows import gather
 from .expressions import cut_in_sentence
@@ -22,7 +25,17 @@ from .groups import Group, Program, divided, repetitions, stretches
 from .items import Item
 from .lanes import Lanes
 from .placement import placed
-from .titles import join_words, names_of, shorten, tell_apart, title_of, variables_of, words_of
+from .titles import (
+    function_title,
+    is_function,
+    join_words,
+    names_of,
+    shorten,
+    tell_apart,
+    title_of,
+    variables_of,
+    words_of,
+)
 from .written import transforms, tree_of
 
 _FEW = 20  # things in a frame that need no group
@@ -31,6 +44,7 @@ _ROUNDS = 5  # from this many on, repeats are shown as the first and the last
 _FOLDED = 8  # nodes between the first and the last of what repeats that are worth a group
 _PLACES = 4  # that a sentence has for a node
 _RESHAPING = {"t", "view", "reshape", "unsafe_view", "transpose", "expand", "clone", "permute", "as_strided"}
+_CHECKPOINT = "checkpoint"  # which runs a module again in backward
 _DIGITS = re.compile(r"\d+(,\d{3})*")
 _NUMBERED = {"scope": " call", "call": " call"}
 
@@ -64,9 +78,11 @@ def program_tree(events: Iterable[Record], lanes: Lanes | None = None) -> Progra
     group; if a backward pass recorded them, only if they are many. In a crowded row, each line of the program is one
     group.
     """
-    whole = placed(events, lanes)
+    events = [*events]
+    whole, own = placed(events, lanes), _Own(events)
     tell_apart(whole)
     shorten(whole)
+    own.give(whole)
     items = [each for item in whole.items for each in _simplified(item)]
     while len(items) == 1 and items[0].kind == "call":  # the program's own beginning
         items = items[0].items
@@ -76,6 +92,7 @@ def program_tree(events: Iterable[Record], lanes: Lanes | None = None) -> Progra
     root = Program("graph", [])
     called = _Called()
     root.items = _grouped(whole, "", root, [], called).items
+    root.node_names = {id: own.classes[id] + which for id, which in root.node_names.items()}
     called.give(root)
     for number, group in enumerate(root.groups(), 1):
         group.id = f"g{number}"
@@ -83,9 +100,57 @@ def program_tree(events: Iterable[Record], lanes: Lanes | None = None) -> Progra
             if isinstance(item, Group):
                 item.parent, item.part = group, item.part or group.part
     if lanes is not None:  # at several levels one expression has several nodes
-        titles = {id: [f"`{title}`"] for id, title in lanes.titles.items()}
-        root.titles, root.told_as, root.where = lanes.titles, names_of(titles), {}
+        root.titles = own.functions | lanes.titles
+        titles = {id: [title if title == own.classes.get(id) else f"`{title}`"] for id, title in root.titles.items()}
+        root.told_as, root.where = names_of(titles), {}
     return root
+
+
+class _Own:
+    """What no expression of the user's computed has words of its own: those of its operation, or none.
+
+    An expression that calls a module tells nothing of what the module does by itself: only where this is all that the
+    module does, and takes several operations, do its words become the module's.
+    """
+
+    def __init__(self, events: Iterable[Record]) -> None:
+        self.classes: dict[str, str] = {}  # of nodes
+        self.functions: dict[str, str] = {}  # what nodes are called by their operations
+        self._held: dict[str, str] = {}  # found nodes -> the variables of their results, which are seen later
+        self._calls: set[object] = set()  # the parts that are calls of modules
+        known: dict[tuple[str, bool], str] = {}
+        for event in events:
+            if not isinstance(event, NodeCreated):
+                continue
+            if event.found and event.output_count == 1:
+                self._held[event.node] = ""
+            for seen in event.tensors if self._held else ():
+                if seen.node is not None and seen.node in self._held and seen.name:
+                    self._held[seen.node] = seen.name
+            kind = event.name, event.custom
+            if kind not in known:
+                known[kind] = function_title(event.name, event.operation)
+            self.classes[event.node], self.functions[event.node] = event.name, known[kind]
+            for part in event.path:
+                if part.module and part.kind == "expression" and part.key not in self._calls:
+                    self._calls.add(part.key)
+
+    def give(self, item: Item) -> None:
+        """Give all nodes in an item that have no other words those of their operations."""
+        for each in item.items:
+            if not each.kind:
+                if each.node in self.functions and each.title == self.classes[each.node]:
+                    each.title = self.functions[each.node]
+                    each.variable = each.variable or self._held.get(each.node, "")
+                continue
+            self.give(each)
+            if each.key not in self._calls or item.kind != "scope":
+                continue
+            is_all = len(item.items) == 1
+            if not is_all or (len(each.items) == 1 and each.items[0].parameters):  # the box around has its words
+                each.text = each.title = ""
+                for node in each.nodes():
+                    node.at = None  # which is the program's line, not the module's
 
 
 def _simplified(item: Item, calls: tuple[str, ...] = ()) -> list[Item]:
@@ -148,6 +213,8 @@ def _of_one(item: Item, calls: tuple[str, ...]) -> Item:
         join_words(item, only)
         only.scope = f"{item.scope}/{only.scope}" if only.scope else item.scope
         only.kind = "scope" if only.kind == "call" else only.kind
+    elif item.kind == "call" and only.scope and function_of(item.text) == _CHECKPOINT:
+        only.title = f"{_CHECKPOINT}{WITHIN}{only.title}"
     elif item.kind in ("expression", "call") and only.kind in ("", "expression", "call"):
         _give_words(item, only, calls)
     return only
@@ -189,7 +256,7 @@ def _mark(item: Item, symbols: dict[object, int]) -> None:
     item.symbol = symbols.setdefault(symbol, len(symbols))
     seen: dict[str, int] = {}
     for each in item.items if len(item.items) > 1 else ():
-        if each.turn:
+        if each.turn or (each.variable and is_function(each)):  # which its variable tells apart
             continue
         seen[each.title] = seen.get(each.title, 0) + 1
         if seen[each.title] > 1:
@@ -223,8 +290,10 @@ def _grouped(item: Item, around: str, root: Program, places: Sequence[str], call
         names = [item.text + item.which, item.text, *names]
     elif item.part is not None:
         names = [*names, item.part.title]
-    if item.kind == "expression":
+    if item.kind == "expression" or item.line:
         item.variable = variables_of(item)
+    elif item.kind == "scope" and len(item.items) == 1:  # one operation, with the parameters
+        item.variable = item.items[0].variable
     title = title_of(item)
     told = words_of(item, title, places)
     if item.kind not in ("graph", "loop", "line", "run"):
@@ -237,7 +306,7 @@ def _grouped(item: Item, around: str, root: Program, places: Sequence[str], call
         else:
             is_found = each.found and not each.scope and not each.turn
             if is_found:
-                root.node_names[each.node] = each.title + each.which
+                root.node_names[each.node] = each.which
             root.titles[each.node] = each.found if is_found else title_of(each)
             called.words[each.node], called.scopes[each.node] = words_of(each, root.titles[each.node], places), scope
             inner.append(each.node)

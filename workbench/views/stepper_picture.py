@@ -253,7 +253,7 @@ class Stage:
         for record in records_of(s, step, self._frame, self._start.task, self.ids[step.node]):
             record.apply(self._frame)
             if isinstance(record, NodeCreated):
-                joined.append(record.name)
+                joined.append(self._frame.told(record.node))
             elif clause := record.sentence(self._frame):
                 clauses.append(clause)
         return clauses + ([f"its operations join the graph as {series(joined)}"] if joined else [])

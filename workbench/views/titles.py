@@ -16,6 +16,24 @@ _SURE = TITLE_COLUMNS // 2  # columns of an expression that has room behind any 
 _WRITES = re.compile(r"\s*(\*\*|//|<<|>>|[-+*/@%&|^])=[^=]|\.\w+_\(")  # after the name of what is written into
 _Key = TypeVar("_Key")
 _TARGETS = re.compile(r"[\w.,()\s]+")  # of an assignment to variables
+_BACKWARD = re.compile(r".+Backward(s|\d*)")  # the class of a node that an operation made
+# What the names of operations have that no function of PyTorch's has: who computes it, or how.
+_INNER = re.compile(r"^(native|cudnn|miopen|mkldnn|thnn|fused|slow|safe|unsafe)_|_(kernel|with_indices)$")
+_FUNCTIONS = {"to_copy": "to", "reshape_alias": "reshape", "nll_loss2d": "nll_loss"}
+_ATTENTION = "scaled_dot_product"
+
+
+def function_title(name: str, operation: str) -> str:
+    """Return what PyTorch's functions call a node's operation: `log_softmax` for LogSoftmaxBackward0.
+
+    A node that no operation made has the name of its class: CopySlices.
+    """
+    if not _BACKWARD.fullmatch(name):
+        return name
+    if operation.startswith(_ATTENTION) and not operation.endswith("_backward"):
+        return f"{_ATTENTION}_attention"
+    plain = _INNER.sub("", operation)
+    return _FUNCTIONS.get(plain, plain)
 
 
 def tell_apart(whole: Item) -> None:
@@ -78,7 +96,10 @@ def join_words(outer: Item, inner: Item) -> None:
 
 
 def variables_of(item: Item) -> str:
-    """Return the variables that hold an expression's results, in its line's order: `out, h` of `out, h = rnn(x)`."""
+    """Return the variables that hold the results of an expression, or of a call that a statement assigns.
+
+    In the order of their line: `out, h` of `out, h = rnn(x)`.
+    """
     nodes: list[Item] = []
     todo = [item]
     while todo:
@@ -86,20 +107,27 @@ def variables_of(item: Item) -> str:
         nodes += [] if each.kind else [each]
         todo += each.items
     last = item.items[-1]
-    targets = last.line.partition("=")[0].strip()
+    targets = (item.line or last.line).partition("=")[0].strip()
     names = re.findall(r"[\w.]+", targets) if _TARGETS.fullmatch(targets) else []
-    held = {node.variable.partition("[")[0] for node in nodes if node.line == last.line}
+    held = {node.variable.partition("[")[0] for node in nodes if item.line or node.line == last.line}
     said = [name for name in names if name in held]
     if len(said) > 1:
         return targets if said == names else ", ".join(said)
+    if item.line:
+        return "".join(said)
     whole = len(nodes) > 1 and said == [targets] and last.variable.startswith(f"{targets}[")
     return targets if whole else last.variable
+
+
+def is_function(item: Item) -> bool:
+    """Return True for a node that has no words but its operation's."""
+    return not item.kind and item.title != item.name
 
 
 def title_of(item: Item) -> str:
     """Return the words on a box: `round 2: y = x @ w`, `conv1 › Conv2d stride 2`."""
     begin = f"{item.turn}: " if item.turn else ""
-    if item.variable and (item.text or item.scope) and item.title != item.variable:
+    if item.variable and (item.text or item.scope or is_function(item)) and item.title != item.variable:
         written = item.title.startswith(item.variable) and _WRITES.match(item.title[len(item.variable) :])
         begin += "" if written else f"{item.variable} = "
     title = item.title
@@ -122,13 +150,14 @@ def title_of(item: Item) -> str:
 def words_of(item: Item, title: str, places: Sequence[str]) -> list[str]:
     """Return what sentences may call the box with this title, the shortest first: with its round, with what it lies in.
 
-    Code is in backticks; a round, and the name that PyTorch has for a node, is not.
+    Code is in backticks; a round, and the class that PyTorch has for a node, is not.
     """
     which = "" if title == item.found else item.which  # which then counts the nodes of one name
     main = title.removeprefix(f"{item.turn}: ") if item.turn else title
     if end := which + (rounds_said(item.rounds) if item.rounds else ""):
         main = main.removesuffix(end)
-    plain = item.kind == "round" and not item.turn if item.kind else not (item.text or item.scope or item.found)
+    plain = item.kind == "round" and not item.turn
+    plain = plain if item.kind else not (item.text or item.scope or item.found or is_function(item))
     told = [(main if plain else f"`{main}`") + which]
     for place in (*([item.turn] if item.turn else ()), *places):
         told.append(f"{told[-1]} in {place}")

@@ -21,8 +21,9 @@ OPERATIONS = {
 }
 _TURNED = ("t", "transpose", "permute", "numpy_t")  # what `x.T` calls
 _TAKEN = ("select", "slice", "index", "getitem")  # what `x[0]` calls
-# What calls a function that it is given, as `jvp(f, …)`, or makes one that does, as `vmap(f)(x)`.
-_TRANSFORMS = frozenset({"grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp", "vmap"})
+_CALLING = frozenset({"jvp", "linearize", "vjp"})  # what calls a function that it is given, as `jvp(f, …)`
+# What makes one that does, as `vmap(f)(x)`: `grad(y, x)` is another function of this name.
+_MAKING = frozenset({"grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "vmap"})
 
 _Tree = tuple[str, ast.expr]  # an expression, and what it says
 
@@ -55,11 +56,12 @@ def computes(whole: ast.expr | None, operation: str) -> bool:
 
 def transforms(whole: ast.expr | None) -> bool:
     """Return True if an expression calls a function transform, whose result isn't that of what it runs: `jvp(f, …)`."""
+    names = _CALLING
     while isinstance(whole, ast.Call):
         called = whole.func
-        if _name(called) in _TRANSFORMS and _name(getattr(called, "value", None)) != "autograd":
+        if _name(called) in names and _name(getattr(called, "value", None)) != "autograd":
             return True
-        whole = called
+        whole, names = called, _CALLING | _MAKING
     return False
 
 

@@ -245,7 +245,7 @@ export function openedFor(story, wide, high) {
 export function folded(story, opened) {
   const boxes = new Map(list(story.boxes).map((box) => [box.id, box])), { all } = groupsOf(story);
   for (const { kind, source, target } of list(story.arrows))
-    if (kind === "beside" && boxes.get(target)?.kind === "tangent") boxes.get(target).beside = source;
+    if (kind === "beside" && ["tangent", "returned"].includes(boxes.get(target)?.kind)) boxes.get(target).beside = source;
   const paths = new Map(), open = new Set([...opened, ...Object.keys(story.levels).filter((id) => !all.includes(id))]);
   const pathOf = (id) => {
     if (!paths.has(id)) {

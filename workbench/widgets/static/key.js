@@ -23,6 +23,7 @@ const MEANINGS = [
   [{ kind: "saved" }, "tensor saved for backward"],
   [{ kind: "saved", state: "freed" }, "saved tensor, freed"],
   [{ kind: "tangent" }, "tangent, in forward mode"],
+  [{ kind: "returned" }, "what the program gets back"],
   [{ mark: "running" }, "runs now"],
   [{ mark: "ready" }, "runs next"],
   [{ mark: "pending" }, "waits for more gradients"],

@@ -2,7 +2,6 @@
 
 import { CHART, abs, assign, build, calm, extent, html, hypot, max, min, standsAt, svg, upon, words } from "./drawing.js";
 
-const PADDING = 12; // px around the picture, as in player.css
 const LARGEST = 2; // times its own size: what is asked to fit is made no larger
 // A picture opens whole if its smallest text is then 10 px high, in a narrow window 12 px, and in a lecture hall 16 px. A
 // little less will do: who laid it out for this window knows the window only nearly.
@@ -13,7 +12,7 @@ const NARROW = 800; // px
 /** How large a picture has to be in a window so wide, as a part of its own size. */
 export const leastIn = (wide) => (wide < NARROW ? 1 : READABLE);
 const MARGIN = [24, 8]; // px kept free beside what the picture scrolls to, where a box has its mark, and above it
-const MANY = 1.5; // a picture as many times as large as the window onto it has an overview
+const MANY = 1.5, OVER = 1.1; // a picture as many times as large as the window onto it has an overview: beside it, or over it in a narrow one
 const BESIDE = 16; // px around the overview, as in player.css
 const HEAVY = 600; // boxes and arrows: a picture of so many is not painted for every frame of a smooth scroll
 const DRAGGED = 4; // px that a pointer moves before it drags: less is a click
@@ -76,7 +75,7 @@ const bookOf = (element) => element.closest(".jp-WindowedPanel-outer") ?? elemen
 /** The width and height that a picture in `el` has at most, before it is there; 0 on no page. */
 export function roomIn(el) {
   const high = min(bookOf(el)?.clientHeight ?? innerHeight, innerHeight);
-  return [max(0, el.clientWidth - 2 * PADDING), 0.75 * max(320, high) - 2 * PADDING - 1]; // --wb-most in player.css
+  return [max(0, el.clientWidth - 1), 0.75 * max(320, high) - 1]; // --wb-most in player.css
 }
 
 /**
@@ -93,7 +92,7 @@ export function viewport(drawn, title, chosen, { resized, scaled, asked }) {
     const left = across * element.scrollWidth - element.clientWidth / 2;
     element.scrollTo(left, down * element.scrollHeight - element.clientHeight / 2);
   });
-  let book, settled, scale = 0, size = 1, kept = [], grip = null, dragged = false, due = 0;
+  let book, settled, over = false, scale = 0, size = 1, kept = [], grip = null, dragged = false, due = 0;
   // Where the window is: asking the browser in the middle of a step would make it lay the page out once more.
   let port = { left: 0, top: 0, wide: 0, high: 0 }, moving = false;
   const light = drawn.groups.size < HEAVY;
@@ -112,13 +111,14 @@ export function viewport(drawn, title, chosen, { resized, scaled, asked }) {
         if ((high - low) * scale <= room - 2 * MARGIN[axis]) [begin, end] = [low, high];
       }
       const margin = max(0, min(MARGIN[axis], (room - (end - begin) * scale) / 2));
-      [begin, end] = [begin * scale + PADDING - margin, end * scale + PADDING + margin];
+      [begin, end] = [begin * scale - margin, end * scale + margin];
       // To the middle, so that there is as much to see at its right as at its left; down no more than is needed.
       const out = (anew && !axis) || begin < from || end > from + room, near = begin < from ? begin : min(end - room, begin);
       const to = !out ? from : axis ? near : (begin + end - room) / 2;
-      return max(0, min(to, whole * scale + 2 * PADDING - room));
+      return max(0, min(to, whole * scale - room));
     };
     const left = aim(0, port.left, port.wide, drawn.width), top = aim(1, port.top, port.high, drawn.height);
+    lay(left, top);
     // A smooth scroll still under way would end where the step before wanted it.
     if (!moving && abs(left - port.left) < 1 && abs(top - port.top) < 1) return;
     moving = smooth && light && !calm();
@@ -130,12 +130,22 @@ export function viewport(drawn, title, chosen, { resized, scaled, asked }) {
   const survey = () => {
     const { scrollLeft: left, scrollTop: top, clientWidth: wide, clientHeight: high } = element;
     port = { left, top, wide, high };
-    for (const [{ x }, group] of rows) group.style.setProperty("--wb-aside", `${max(0, (left - PADDING) / scale - x)}px`);
+    for (const [{ x }, group] of rows) group.style.setProperty("--wb-aside", `${max(0, left / scale - x)}px`);
     if (map.element.hidden) return;
-    const inside = (most, ...edges) => edges.map((edge) => max(0, min(most, edge - PADDING)) / scale);
+    const inside = (most, ...edges) => edges.map((edge) => max(0, min(most, edge)) / scale);
     const [west, east] = inside(drawn.width * scale, left, left + wide);
     const [north, south] = inside(drawn.height * scale, top, top + high);
     map.show(west, north, east - west, south - north);
+  };
+  /** Lay the overview over the corner where it hides the fewest boxes, if it does not stand beside the picture. */
+  const lay = (left, top) => {
+    if (!over || map.element.hidden) return;
+    const { offsetWidth, offsetHeight } = map.element, [wide, high] = [offsetWidth + BESIDE, offsetHeight + BESIDE];
+    const right = left + port.wide - wide, foot = top + port.high - high;
+    const hides = ([x, y]) => items.filter((item) => !("d" in item) && item.kind !== "region" && item.x * scale < x + wide
+      && x < (item.x + item.w) * scale && item.y * scale < y + high && y < (item.y + item.h) * scale).length;
+    const [[x, y]] = [[right, top], [left, top], [right, foot], [left, foot]].map((spot) => [...spot, hides(spot)]).sort((a, b) => a[2] - b[2]);
+    map.element.style.translate = `${x - right}px ${y - top}px`;
   };
   const lens = () => chosen.full ?? chosen;
   /** Tell the styles how much of the notebook is in sight at once, and hear when that changes. */
@@ -149,7 +159,7 @@ export function viewport(drawn, title, chosen, { resized, scaled, asked }) {
   const opening = (across, down) => {
     const fitting = (high, wide = across) => min(wide / drawn.width, down / high);
     const least = chart ? (size > 1 ? 1 : TABLE) : size > 1 ? HALL : leastIn(element.parentNode.offsetWidth);
-    const most = size * (chosen.full ? LARGEST : 1), alone = fitting(drawn.height, element.parentNode.offsetWidth - 2 * PADDING);
+    const most = size * (chosen.full ? LARGEST : 1), alone = fitting(drawn.height, element.parentNode.offsetWidth - 1);
     // What is told beside it takes of its room, and does not make it larger.
     if (alone >= least) return min(max(fitting(drawn.height), least), most);
     if (size > 1 && innerWidth < NARROW) return size; // a lecture hall's text stays large
@@ -162,8 +172,9 @@ export function viewport(drawn, title, chosen, { resized, scaled, asked }) {
     const style = getComputedStyle(element);
     size = parseFloat(style.getPropertyValue("--wb-scale")) || 1;
     // The room without the overview, which is not put away for it: in a wider window what is scrolled to the end would move.
-    const beside = map.element.offsetWidth, wide = element.offsetWidth + (beside && beside + BESIDE);
-    const across = wide - 2 * PADDING, down = (parseFloat(style.maxHeight) || Infinity) - 2 * PADDING - 1;
+    over = getComputedStyle(map.element).position === "absolute";
+    const beside = over ? 0 : map.element.offsetWidth, wide = element.offsetWidth + (beside && beside + BESIDE);
+    const across = wide - 1, down = (parseFloat(style.maxHeight) || Infinity) - 1; // of which no browser rounds more away
     if (across <= 0) return; // it is on no page yet
     const { zoom } = lens(), before = scale;
     scale = zoom === "fit" ? min(across / drawn.width, down / drawn.height, LARGEST * size) : zoom ? zoom * size
@@ -171,7 +182,8 @@ export function viewport(drawn, title, chosen, { resized, scaled, asked }) {
     drawn.root.setAttribute("width", drawn.width * scale);
     drawn.root.setAttribute("height", drawn.height * scale);
     scaled(scale / size);
-    map.element.hidden = drawn.width * scale <= MANY * across && drawn.height * scale <= MANY * down;
+    const many = over ? OVER : MANY;
+    map.element.hidden = drawn.width * scale <= many * across && drawn.height * scale <= many * down;
     survey();
     const now = words([across, down, scale]);
     if (now !== settled) reveal(kept, false, scale !== before); // else it stays where the reader has scrolled it
