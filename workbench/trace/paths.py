@@ -365,7 +365,7 @@ class Paths:
         return self._statements.setdefault(place, len(self._statements) + 1), text
 
     def _assigning(self, frame: _Frame, call: str) -> tuple[int, str]:
-        """Return a statement's number, and its text if it assigns what it computes with a call, or has several lines."""
+        """Return a statement's number, and its text if it assigns what a call gives, or has several lines."""
         number, text = self._statement(frame)
         if not text:
             line = without_comment(line_text(frame.listing.file, frame.listing.line(frame.offset))).strip()
