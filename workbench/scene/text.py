@@ -63,7 +63,7 @@ def _curve_lines(curves: Curves | None) -> list[str]:
 def to_sentence(storyboard: Storyboard) -> str:
     """Return the title and the graph as continuous text, to be read aloud instead of an image."""
     graph = "; ".join(line.strip("│├└─╌ ") for line in _opening_lines(storyboard))
-    return cut(f"{storyboard.title}: {graph}" if storyboard.title else graph, _LONGEST_SENTENCE)
+    return _line(f"{storyboard.title}: {graph}" if storyboard.title else graph, _LONGEST_SENTENCE)
 
 
 def _opening_lines(storyboard: Storyboard) -> list[str]:
@@ -187,11 +187,11 @@ def _passed(arrow: Arrow | None) -> str:
     return f"; gives {label}" if arrow.state == "idle" else f"; receives {'' if counted else 'the gradient '}{label}"
 
 
-def _line(text: str) -> str:
+def _line(text: str, room: int = _WIDEST) -> str:
     whole = clean(text)
-    kept = cut(whole, _WIDEST)
+    kept = cut(whole, room)
     # Part of a word says less than none of it; what has no spaces is cut where the room ends.
-    words = kept.rfind(" ", _WIDEST - _LONGEST_WORD) if kept != whole else 0
+    words = kept.rfind(" ", room - _LONGEST_WORD) if kept != whole else 0
     return (f"{kept[:words].rstrip(' ,;:')} …" if words > 0 else kept).rstrip()
 
 
