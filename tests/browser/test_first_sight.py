@@ -39,7 +39,6 @@ CURRENT = """() => { const box = document.querySelector(".wb-picture [data-curre
 LARGE, SMALL = (1440, 900), (1024, 768)
 # What opens too large for a notebook's window, even at the least scale: it is read at nearly its own size, and scrolls.
 TOO_LARGE = {
-    "cnn_digit_classifier",
     "physics_informed_heat_equation",
     "matrix_factorisation",
     "differentiable_cannon",

@@ -174,6 +174,7 @@ WAYS = {
 STALE = "out of date"  # a saved tensor does not fail: what was written into since makes its node fail
 
 
+_NORM = ", grad norm "
 _ROOMS = {"saved": CHIP_COLUMNS, "group": GROUP_COLUMNS}  # columns of a line, by the kind of box
 
 
@@ -203,6 +204,8 @@ def _lines_of(box: Box, density: Density) -> tuple[str, ...]:
     """
     if box.kind in GIVEN and density == "columns":  # its gray numbers are what is missed least
         return (box.lines if box.brief is None else box.brief)[:1]
+    if box.kind == "leaf" and density == "columns" and box.brief is not None:  # an arrow beside it has the norm
+        return tuple([line.partition(_NORM)[0] for line in box.brief])
     if box.brief is None or (density == "full" and box.kind != "group"):
         return box.lines
     if box.kind != "group" or len(box.brief) < 2:

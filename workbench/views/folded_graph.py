@@ -11,7 +11,7 @@ from ..scene.labels import LABEL_COLUMNS, columns
 from ..scene.model import Arrow, ArrowSum, Box, with_changes
 from ..trace.frame import EdgeState, Frame, Key
 from ..trace.records import COMPILED
-from ..trace.values import gradient_said
+from ..trace.values import Value, gradient_said
 from .gradient_totals import ADDED, EdgeBundle, norms_of, total_of
 from .graph import Drawing, Graph
 from .group_summary import GroupSummary, NodeDelta, closed_box, kept_by
@@ -323,7 +323,8 @@ class FoldedGraph:
         }
         label, brief = _of_all(arrow.label, count, total), arrow.brief and _of_all(arrow.brief, count, total)
         short = (f"{total}\n{SUM.format(count)}" if total else label, None)
-        return with_changes(arrow, {"label": label, "brief": brief, "short": short, "within": within or None})
+        looks = {"weight": arrow.together[2], "tone": arrow.together[3]} if arrow.together is not None and total else {}
+        return with_changes(arrow, {"label": label, "brief": brief, "short": short, "within": within or None} | looks)
 
     def _with_sums(self, frame: Frame, arrow: Arrow) -> Arrow:
         """Return an arrow with the sum of the gradients that its source got from each group around its target."""
@@ -377,12 +378,19 @@ class FoldedGraph:
         into = [group for group in lower if group not in upper]
         for way, groups in enumerate((out, into)):
             for id in groups:
-                if edge.target is not None:
+                # What a recorded backward takes out, say of a weight, isn't what the group gives.
+                if edge.target is not None and not (way == 0 and self._is_of_backward(frame, edge)):
                     self._summary(id).meet(frame, self._view.source(edge), edge.output_nr, leaving=way == 0)
                 if id not in self._crossing:
                     self._crossing[id] = EdgeBundle(""), EdgeBundle("")
                 self._crossing[id][way].note(key, edge)
         return [*out, *into]
+
+    @staticmethod
+    def _is_of_backward(frame: Frame, edge: EdgeState) -> bool:
+        """Return True if a backward pass recorded what uses a value, and the program what gives it."""
+        made, used = frame.nodes.get(edge.source), frame.nodes.get(edge.target or "")
+        return made is not None and made.during is None and used is not None and used.during is not None
 
     def _draw_without_node(self, frame: Frame, key: Key, boxes: list[Box], arrows: list[Arrow]) -> None:
         """Add an operation without a node, or a tangent, and the ways to it, as far as they are in no closed group."""
@@ -423,8 +431,17 @@ class FoldedGraph:
 
     def sent(self, frame: Frame, id: str) -> list[str]:
         """Return the gradients that leave a group, and where they go."""
-        leaving = [frame.edges[key] for key in self._crossing[id][1].flowing] if id in self._crossing else []
-        return [f"{gradient_said(edge.grad)} to {self._name(frame, id, edge.source)}" for edge in leaving[:3]]
+        leaving: dict[tuple[str, int], list[Value | None]] = {}  # by what they are for
+        for key in self._crossing[id][1].flowing if id in self._crossing else ():
+            edge = frame.edges[key]
+            leaving.setdefault((edge.source, edge.output_nr), []).append(edge.grad)
+        said: list[str] = []
+        for (source, _), grads in [*leaving.items()][:3]:
+            known = [grad for grad in grads if grad is not None]
+            total = known[0] if len(known) == 1 else total_of(known) if known else None
+            words = f"{len(known):,} gradients" if total is None and known else gradient_said(total)
+            said.append(f"{words} to {self._name(frame, id, source)}")
+        return said
 
     def _holds(self, group: str, id: str) -> bool:
         return any(each.id == group for each in self.path(id))
@@ -470,6 +487,8 @@ class FoldedGraph:
         if whole is not None and whole[1] and len(keys) < whole[0]:
             label = _of_all(label, *whole[:2])
         own = {"id": bundle, "source": ends[0], "target": ends[1], "label": label, "state": state, "norm": fact(norm)}
+        if whole is not None and whole[1]:  # what is told is all that came
+            own |= {"weight": whole[2], "tone": whole[3]}
         return with_changes(looks, own | {"together": None, "brief": None, "short": None})
 
     def _box(self, frame: Frame, id: str) -> Box:

@@ -364,7 +364,7 @@ class Graph:
 
     def looks(self, grad: Value | None) -> tuple[int, ArrowTone]:
         """Return the width of a gradient's arrow, and its tone."""
-        return 0, ""
+        return 0, remark_on(grad)
 
     def which(self, edge: EdgeState) -> str:
         """Return which output of a node an edge comes from, if it has more than one."""

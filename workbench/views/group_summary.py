@@ -152,7 +152,7 @@ class GroupSummary:
         """Return the shape that goes out of it, or the number; empty if neither is known yet."""
         last = frame.nodes.get(self.last) if self.held == self.count else None
         value = last.outputs[0][1] if last is not None and 0 in last.outputs else None
-        if value is not None and not value.shape:
+        if value is not None and not value.shape and not any(self.leaving):
             return value.brief(_NUMBER)
         return _shapes([shape for shape in self.leaving or ([value.shape] if value is not None else ()) if shape])
 

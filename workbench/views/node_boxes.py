@@ -23,6 +23,7 @@ from .value_display import (
     left_out,
     lines_of,
     norm_of,
+    size_of,
     trouble_of,
     value_detail,
     whole,
@@ -166,8 +167,8 @@ def tensor_box(say: FormatCache, frame: Frame, id: str) -> Box:
         wrong = [f"grad: {each}" for each in trouble_of(tensor.grad)]
         lines += [f"grad {say(brief_of, tensor.grad, BOX_COLUMNS - 5)}", *wrong]
         remarks = [*wrong, *remarks]
-        if not tensor.grad.shape:
-            brief = [f"{brief[0]}, grad {say(aside_of, tensor.grad)}"]
+        if not tensor.grad.shape or "." not in (tensor.name or ""):  # a module has many parameters
+            brief = [f"{brief[0]}, grad {say(size_of, tensor.grad)}"]
     lines += badges(frame, id)
     return Box(
         id,

@@ -127,7 +127,13 @@ def is_function(item: Item) -> bool:
 def title_of(item: Item) -> str:
     """Return the words on a box: `round 2: y = x @ w`, `conv1 › Conv2d stride 2`."""
     begin = f"{item.turn}: " if item.turn else ""
-    if item.variable and (item.text or item.scope or is_function(item)) and item.title != item.variable:
+    is_number = item.called.isdigit()  # of a module in a list: `h = 2` reads as a value
+    if (
+        item.variable
+        and not is_number
+        and (item.text or item.scope or is_function(item))
+        and item.title != item.variable
+    ):
         written = item.title.startswith(item.variable) and _WRITES.match(item.title[len(item.variable) :])
         begin += "" if written else f"{item.variable} = "
     title = item.title

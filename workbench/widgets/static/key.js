@@ -16,14 +16,14 @@ const MEANINGS = [
   [{ kind: "plain" }, "operation that isn't tracked"],
   [{ kind: "group" }, "closed group: click to open it"],
   ...["convolution", "norm", "activation", "attention", "loss"].map((family) => [{ family }, family]),
-  [{ skips: 1 }, "closed group with a skip: a value leads past what it holds"],
+  [{ skips: 1 }, "closed group with a skip"],
   [{ kind: "region", fold: "close" }, "open group: click its title to close it"],
   [{ kind: "level" }, "level of a transform"],
   [{ kind: "output" }, "output: backward starts here"],
   [{ kind: "saved" }, "tensor saved for backward"],
   [{ kind: "saved", state: "freed" }, "saved tensor, freed"],
   [{ kind: "tangent" }, "tangent, in forward mode"],
-  [{ kind: "returned" }, "what the program gets back"],
+  [{ kind: "returned" }, "returned value"],
   [{ mark: "running" }, "runs now"],
   [{ mark: "ready" }, "runs next"],
   [{ mark: "pending" }, "waits for more gradients"],
@@ -70,6 +70,7 @@ function sample({ kind = "op", state, mark, way, tone, label, fold, family, skip
   const some = new Map([["key", drawnAs]]), none = new Map();
   const board = picture(SIZE, way || tone ? { boxes: none, arrows: some } : { boxes: some, arrows: none }), group = board.groups.get(drawnAs);
   board.draw(drawnAs);
+  group.dataset.lit = ""; // lines to the same memory are seen only so
   for (const name of ["role", "tabindex", "data-id", "aria-label", "aria-expanded"]) group.removeAttribute(name);
   for (const [name, value] of entries({ ...SIZE, "aria-hidden": true })) board.root.setAttribute(name, value);
   return mark && !group.querySelector(".wb-mark") ? null : board.root; // what looks like all others needs no word

@@ -118,7 +118,6 @@ export function viewport(drawn, title, chosen, { resized, scaled, asked }) {
       return max(0, min(to, whole * scale - room));
     };
     const left = aim(0, port.left, port.wide, drawn.width), top = aim(1, port.top, port.high, drawn.height);
-    lay(left, top);
     // A smooth scroll still under way would end where the step before wanted it.
     if (!moving && abs(left - port.left) < 1 && abs(top - port.top) < 1) return;
     moving = smooth && light && !calm();
@@ -136,16 +135,6 @@ export function viewport(drawn, title, chosen, { resized, scaled, asked }) {
     const [west, east] = inside(drawn.width * scale, left, left + wide);
     const [north, south] = inside(drawn.height * scale, top, top + high);
     map.show(west, north, east - west, south - north);
-  };
-  /** Lay the overview over the corner where it hides the fewest boxes, if it does not stand beside the picture. */
-  const lay = (left, top) => {
-    if (!over || map.element.hidden) return;
-    const { offsetWidth, offsetHeight } = map.element, [wide, high] = [offsetWidth + BESIDE, offsetHeight + BESIDE];
-    const right = left + port.wide - wide, foot = top + port.high - high;
-    const hides = ([x, y]) => items.filter((item) => !("d" in item) && item.kind !== "region" && item.x * scale < x + wide
-      && x < (item.x + item.w) * scale && item.y * scale < y + high && y < (item.y + item.h) * scale).length;
-    const [[x, y]] = [[right, top], [left, top], [right, foot], [left, foot]].map((spot) => [...spot, hides(spot)]).sort((a, b) => a[2] - b[2]);
-    map.element.style.translate = `${x - right}px ${y - top}px`;
   };
   const lens = () => chosen.full ?? chosen;
   /** Tell the styles how much of the notebook is in sight at once, and hear when that changes. */
