@@ -316,8 +316,9 @@ class Graph:
 
     def _output(self, frame: Frame, id: str, nr: int) -> Box:
         """Return the box of an output; one of several has its expression as its title if no variable holds it."""
-        is_one = len(self._outputs) == 1 or "`" not in frame.told(id)
-        return output_box(self._say, frame, id, nr, "output" if is_one else self.program.titles.get(id, "output"))
+        title = self.program.titles.get(id, "") if len(self._outputs) > 1 and "`" in frame.told(id) else ""
+        # The name of an operation alone, `div`, is no expression.
+        return output_box(self._say, frame, id, nr, "output" if not title or title.isidentifier() else title)
 
     def _seeding(self, frame: Frame, id: str, nr: int) -> Arrow:
         key = f"{id}.seed{nr}"
