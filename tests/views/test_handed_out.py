@@ -1,4 +1,4 @@
-"""Several backward passes are told apart by numbers; what a pass or a transform returns is there under its name."""
+"""Backward passes are numbered, and a value that a pass or a transform returns has a box with its name."""
 
 from __future__ import annotations
 
@@ -120,6 +120,19 @@ def test_a_transform_whose_line_does_not_say_what_it_returns_has_no_box_for_that
     with record() as trace:
         g = f(point())
     assert g.tolist() == [3.0, 12.0] and returned(trace) == {}
+
+
+def test_a_gradient_that_is_only_a_part_of_what_is_computed_does_not_have_the_name_of_the_result() -> None:
+    def length(x):
+        return torch.func.grad(cube)(x).norm()
+
+    with record() as inside:
+        lengths = torch.func.vmap(length)(X)
+    with record() as in_a_lambda:
+        lengths = torch.func.vmap(lambda x: torch.func.grad(cube)(x).norm())(X)  # noqa: F841
+    with record() as doubled:
+        twice = 2 * torch.func.grad(cube)(point())  # noqa: F841
+    assert returned(inside) == returned(in_a_lambda) == returned(doubled) == {}
 
 
 def labels(trace) -> list[str]:

@@ -159,8 +159,8 @@ class Frame:
         self.stack: tuple[str, ...] = ()  # the levels in force, the innermost last
         self.strip: list[str] = []  # the last level at each depth
         self.tasks: dict[str, str | None] = {}  # backward -> the level it runs at
-        # A node or a leaf, and the number of its output -> the pass that last gave the caller its gradient, and it.
-        self.handed: dict[tuple[str, int], tuple[str, Value | None]] = {}
+        # Node or leaf -> output -> the pass that last gave the caller its gradient, and that gradient.
+        self.handed: dict[str, dict[int, tuple[str, Value | None]]] = {}
         self._orders: dict[str, int] = {}  # backward -> the highest order of derivative among the nodes it ran
         self._needed: dict[str, set[str] | None] = {}  # backward -> the places it runs (None: all)
         self._versions: dict[str, int] = {}  # of memory, by the tensor that owns it

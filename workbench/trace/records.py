@@ -788,7 +788,7 @@ class GradCaptured(Record):
         """Mark the place as having what it waited for."""
         frame.start(self.node)
         frame.hand_out(self.task, self.node)
-        frame.handed[self.node, self.output_nr] = self.task, self.grad
+        frame.handed.setdefault(self.node, {})[self.output_nr] = self.task, self.grad
         place = frame.place(self.node)
         if not place.received:
             node = frame.nodes.get(self.node)  # else it is a leaf, which has one output

@@ -114,17 +114,14 @@ class Graph:
         self.slopes = Slopes(_gave_values([event for event in events if isinstance(event, NodeCreated)]))
         self.hidden = set() if self.transformed else left_out_inputs(events)
         self._masked = masked(events)
-        if any([self.lanes.is_cut(event) for event in events]):
-            self.legend, self.shared_legend = self.legend + _CUTS, self.shared_legend + _CUTS
+        more = _CUTS if any([self.lanes.is_cut(event) for event in events]) else ""
         self._outputs: dict[str, list[int]] = {}
         self._marks: dict[str, str] = {}  # of several backward passes, each one's number
-        self._passes = ""  # what calls for each of them
+        self._passes = ""  # what the legend says about them
         names = list(dict.fromkeys(name for name in self._note_ends(events) if name is not None))
         self.title = f"Graph of {series(names)}" if names else "Autograd graph"
-        if self._marks:
-            self.legend, self.shared_legend = [
-                each + _PASSES + self._passes for each in (self.legend, self.shared_legend)
-            ]
+        more += self._passes
+        self.legend, self.shared_legend = self.legend + more, self.shared_legend + more
 
     def _note_edges(self, made: NodeCreated) -> None:
         """Note which nodes have several outputs, and which are joined to another by several edges."""
@@ -168,7 +165,7 @@ class Graph:
                 for event in passes
                 if event.source is not None
             ]
-            self._passes = "".join(told) if len(told) <= _MOST_TOLD else ""
+            self._passes = "".join([_PASSES, *(told if len(told) <= _MOST_TOLD else ())])
         self._several |= {node for node, nr in (*maker.values(), *ends) if nr}
         for node, nr in ends:
             self._outputs.setdefault(node, []).append(nr)
@@ -190,19 +187,22 @@ class Graph:
         for nr in self._outputs.get(id, ()):
             boxes.append(self._output(frame, id, nr))
             arrows.append(self._seeding(frame, id, nr))
-        if not frame.handed:
-            return boxes, arrows
-        handed = self.lanes.handed.drawn(self._say, frame, id)
-        return [*boxes, *handed[0]], [*arrows, *handed[1]]
+        return self._with_handed(frame, id, boxes, arrows)
 
     def _draw_tensor(self, frame: Frame, id: str) -> Drawing:
         role = frame.tensors[id].role
         if id in self.hidden:
             return [], []
         if role == "leaf" or (role == "constant" and self.lanes.place(id) == id):
-            handed = self.lanes.handed.drawn(self._say, frame, id)
-            return [*self._tensor(frame, id), *handed[0]], [*self._shared_memory.of_tensor(frame, id), *handed[1]]
+            return self._with_handed(frame, id, self._tensor(frame, id), self._shared_memory.of_tensor(frame, id))
         return self.lanes.input(frame, id) if id in self.lanes.data else [], []
+
+    def _with_handed(self, frame: Frame, id: str, boxes: list[Box], arrows: list[Arrow]) -> Drawing:
+        """Add the boxes of this place's gradients that the program got."""
+        if id not in frame.handed:
+            return boxes, arrows
+        more = self.lanes.handed.drawn(self._say, frame, id)
+        return [*boxes, *more[0]], [*arrows, *more[1]]
 
     def _draw_edge(self, frame: Frame, id: str) -> Drawing:
         edge = frame.edges[id]
@@ -325,7 +325,7 @@ class Graph:
         return self._arrow(frame, key, id, output_id(id, nr), frame.edges.get(key) or EdgeState(id, None, nr, "seed"))
 
     def _arrow(self, frame: Frame, id: str, source: str, target: str, edge: EdgeState) -> Arrow:
-        label, note, brief, short, mark = self.which(edge), [], None, None, self._marks.get(edge.task, "")
+        label, note, brief, short, mark = self.which(edge), [], None, None, self.mark(edge.task)
         if label:
             maker = frame.called(edge.source)
             note = [f"output_nr {edge.output_nr} of {maker}"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 from ..scene.model import Arrow, Box
@@ -12,15 +13,15 @@ from ..trace.facts import SourceLine
 from ..trace.frame import Frame
 from ..trace.records import BackwardStarted, GradCaptured, LevelEntered, TangentPushed
 from ..trace.schema import Record
+from ..trace.source import parsed
 from ..trace.timeline import Timeline
 from ..trace.values import Value
 from .value_display import FormatCache, left_out, lines_of, value_detail
-from .written import transforms
+from .written import made_by, name_of
 
 _ABOUT = frozenset({BackwardStarted, GradCaptured, LevelEntered, LevelLeft, TangentPushed})
-_PULLS = frozenset({"grad", "jacrev", "vmap"})  # transforms that return gradients as they come to the inputs
+_PULLS = frozenset({"grad", "jacrev"})  # transforms that return gradients as they come to the inputs
 _PUSHES = frozenset({"hessian", "jacfwd"})  # and those that return the last tangent
-_OTHERS = _PUSHES | {"jvp", "linearize", "vjp", "grad_and_value"}
 _RETURNED = ".returned"  # behind the id of a tensor whose tangent it is
 _GRAD = "grad("
 _TOLD = "returned"  # of what has no name
@@ -74,16 +75,19 @@ class HandedOut:
     def _note_result(self, line: str, captured: Sequence[GradCaptured], pushed: TangentPushed | None) -> None:
         """Note what the outermost transform returns, if the program's line tells what that is."""
         target, value = _assignment(line) or (None, None)
-        if value is None or not transforms(value):
+        if not isinstance(value, ast.Call):
             return
-        called = {each.id if isinstance(each, ast.Name) else getattr(each, "attr", "") for each in ast.walk(value)}
-        names = [target] if isinstance(target, ast.Name) else getattr(target, "elts", [])
-        names = [each.id for each in names if isinstance(each, ast.Name)]
-        pushes = len(names) == 1 and called & _PUSHES or len(names) == 2 and "jvp" in called
-        if pushes and pushed is not None:
-            columns = "columns of " if "jacfwd" in called else ""  # one for each direction
+        names = [each.id for each in _each(target) if isinstance(each, ast.Name)]
+        if len(names) == 2 and name_of(value.func) == "jvp":
+            own = "jvp"
+        elif len(names) == 1:
+            own = next((each for each in made_by(value) if each != "vmap"), "")
+        else:
+            own = ""
+        if own in (*_PUSHES, "jvp") and pushed is not None:
+            columns = "columns of " if own == "jacfwd" else ""  # one for each direction
             self._tangents[pushed.outputs[-1].tensor] = columns + names[-1]
-        elif len(names) == 1 and called & _PULLS and not called & _OTHERS and _is_of_made(value):
+        elif own in _PULLS:
             title = names[0] if len(captured) == 1 else f"part of {names[0]}"
             self._names |= {(each.task, each.node, each.output_nr): title for each in captured}
 
@@ -91,8 +95,8 @@ class HandedOut:
         """Return the boxes of the gradients that were handed out for this node or leaf, and lines to them."""
         boxes: list[Box] = []
         arrows: list[Arrow] = []
-        for (place, nr), (task, grad) in frame.handed.items():
-            if place == id and (name := self._names.get((task, place, nr))) is not None and grad is not None:
+        for nr, (task, grad) in frame.handed[id].items():
+            if (name := self._names.get((task, id, nr))) is not None and grad is not None:
                 boxes.append(_box(say, f"{id}.handed{nr}", name, grad, f"the gradient of {frame.called(id)}"))
                 arrows.append(Arrow(f"{id}.handed{nr}.beside", id, f"{id}.handed{nr}", "beside"))
         return boxes, arrows
@@ -124,23 +128,19 @@ class HandedOut:
 def _box(say: FormatCache, id: str, name: str, value: Value, what: str) -> Box:
     lines = tuple(say(lines_of, value))
     details = (say(value_detail, "Value", name, value),)
-    box = Box(id, "returned", name, lines, details=details, note=what)
-    box.unsaid = left_out(value)
-    return box
+    return Box(id, "returned", name, lines, details=details, note=what, unsaid=left_out(value))
 
 
-def _is_of_made(value: ast.expr) -> bool:
-    """Return True if an expression calls what another call makes: `grad(f)(x)`, and not `grad(y, x)`."""
-    return isinstance(value, ast.Call) and isinstance(value.func, ast.Call)
+def _each(target: ast.expr | None) -> list[ast.expr]:
+    """Return what an assignment assigns to, one by one."""
+    return target.elts if isinstance(target, ast.Tuple | ast.List) else [] if target is None else [target]
 
 
+@lru_cache(1_000)
 def _assignment(line: str) -> tuple[ast.expr, ast.expr] | None:
     """Return what a line assigns to, and what it assigns."""
-    try:
-        body = ast.parse(line.strip()).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-    first = body[0] if len(body) == 1 else None
+    tree = parsed(line.strip())
+    first = tree.body[0] if tree is not None and len(tree.body) == 1 else None
     if not isinstance(first, ast.Assign) or len(first.targets) != 1:
         return None
     return first.targets[0], first.value
@@ -152,15 +152,14 @@ def _names_of(line: str, targets: Sequence[str]) -> dict[str, str]:
     if found is None:
         return {}
     target, value = found
-    at = 0
-    if isinstance(value, ast.Subscript):
-        if not (isinstance(value.slice, ast.Constant) and isinstance(value.slice.value, int)):
-            return {}
-        value, at, target = value.value, value.slice.value, ast.Tuple([target])
-        targets = targets[at : at + 1]
-    if not (isinstance(value, ast.Call) and getattr(value.func, "attr", getattr(value.func, "id", "")) == "grad"):
+    taken = value if isinstance(value, ast.Subscript) else None
+    value = value if taken is None else taken.value
+    if not (isinstance(value, ast.Call) and name_of(value.func) == "grad"):
         return {}
-    if isinstance(target, ast.Name):
+    if taken is not None:
+        if not (isinstance(taken.slice, ast.Constant) and isinstance(at := taken.slice.value, int)):
+            return {}
+        targets = targets[at : at + 1]
+    elif isinstance(target, ast.Name):
         return {each: f"{target.id}[{n}]" for n, each in enumerate(targets)}
-    names = target.elts if isinstance(target, ast.Tuple | ast.List) else []
-    return {each: name.id for each, name in zip(targets, names, strict=False) if isinstance(name, ast.Name)}
+    return {each: name.id for each, name in zip(targets, _each(target), strict=False) if isinstance(name, ast.Name)}

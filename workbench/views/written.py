@@ -59,13 +59,27 @@ def transforms(whole: ast.expr | None) -> bool:
     names = _CALLING
     while isinstance(whole, ast.Call):
         called = whole.func
-        if _name(called) in names and _name(getattr(called, "value", None)) != "autograd":
+        if name_of(called) in names and name_of(getattr(called, "value", None)) != "autograd":
             return True
         whole, names = called, _CALLING | _MAKING
     return False
 
 
-def _name(called: ast.expr | None) -> str:
+def made_by(whole: ast.expr) -> list[str]:
+    """Return the transforms that make the function which an expression calls, the outer ones first.
+
+    `vmap` and `grad` of `vmap(grad(f), in_dims=(None, 0))(w, x)`; none for anything else.
+    """
+    made = whole.func if isinstance(whole, ast.Call) else None
+    found: list[str] = []
+    while isinstance(made, ast.Call) and made.args and (name := name_of(made.func)) in _MAKING:
+        found.append(name)
+        made = made.args[0]
+    return found
+
+
+def name_of(called: ast.expr | None) -> str:
+    """Return the name of what is called: `grad` of `torch.func.grad`; "" for anything else."""
     return called.id if isinstance(called, ast.Name) else getattr(called, "attr", "")
 
 
