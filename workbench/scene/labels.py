@@ -145,7 +145,7 @@ KIND_WORDS = {
     "tick": "axis label",
     "plot": "plot",
 }
-GIVEN = ("constant", "input")
+_GIVEN = ("constant", "input")
 TENSORS = ("leaf", "constant", "input", "output")
 FREED = "freed"  # the word on a saved tensor that was freed
 STATE_WORDS = {
@@ -174,7 +174,7 @@ WAYS = {
 STALE = "out of date"  # a saved tensor does not fail: what was written into since makes its node fail
 
 
-_NORM = ", grad norm "
+_NORM = ", grad norm "  # behind a leaf's shape
 _ROOMS = {"saved": CHIP_COLUMNS, "group": GROUP_COLUMNS}  # columns of a line, by the kind of box
 
 
@@ -202,7 +202,7 @@ def _lines_of(box: Box, density: Density) -> tuple[str, ...]:
 
     Where boxes are brief, no line goes below: what has no room is left out, what a group holds before what it gives.
     """
-    if box.kind in GIVEN and density == "columns":  # its gray numbers are what is missed least
+    if box.kind in _GIVEN and density == "columns":  # its gray numbers are what is missed least
         return (box.lines if box.brief is None else box.brief)[:1]
     if box.kind == "leaf" and density == "columns" and box.brief is not None:  # an arrow beside it has the norm
         return tuple([line.partition(_NORM)[0] for line in box.brief])

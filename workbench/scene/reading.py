@@ -35,8 +35,8 @@ _NEAR_TURN = 28  # px from where a value enters to where its way first turns: if
 _FALL = 0.16  # px that an arrow leads down, at least, for each px sideways
 _MOST_FALL = 42.0  # px that it leads down however far sideways: more would pull rows apart
 _ENTRY_FALL = 42.0  # px that it leads down from where it enters beside a heading: it comes to its box from above
-# A label stands beside its arrow, mostly where nothing else is: with all of its width kept free, small boxes would make
-# a wide picture. It is kept only where labels have no room without.
+# A label is drawn beside its arrow, where there is usually free space. Reserving its whole width makes a picture of
+# small boxes wide, so Graphviz gets a part of it, and the whole only if labels overlap otherwise.
 _LABEL_PART = 0.5
 _CROWDED = 24  # px more for each row that needs room, where a label still has none
 

@@ -215,7 +215,11 @@ class Storyboard:
         while ways[-1]:
             deepest = max(len(around[id]) for id in ways[-1])
             ways.append(frozenset(id for id in ways[-1] if len(around[id]) < deepest))
-        boards = [board.with_open(opened) for opened in dict.fromkeys(ways)]
+        boards: list[Storyboard] = []
+        for opened in dict.fromkeys(ways):  # a layout takes time: of those that fit, the first has the most open
+            boards.append(board.with_open(opened))
+            if boards[-1]._computing() >= _LEAST and boards[-1]._too_large() == 1:
+                break
         seen = min([each for each in boards if each._computing() >= _LEAST] or boards, key=Storyboard._too_large)
         whole = min(boards, key=Storyboard._too_large)
         found = whole if whole._too_large() == 1 and seen._too_large() > _NEARLY else seen

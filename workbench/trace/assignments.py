@@ -73,11 +73,16 @@ def _assigned(text: str, in_function: bool) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
+def _expression(text: str) -> ast.expr | None:
+    """Return the syntax tree of a text that is an expression; None for anything else."""
+    tree = parsed(text)
+    return tree.body[0].value if tree is not None and tree.body and isinstance(tree.body[0], ast.Expr) else None
+
+
 @lru_cache(1_000)
 def sides_of(text: str) -> tuple[str, ...]:
     """Return both sides of an expression with an operator, `a` and `f(x)` of `a @ f(x)`; nothing for others."""
-    tree = parsed(text)
-    whole = tree.body[0].value if tree is not None and tree.body and isinstance(tree.body[0], ast.Expr) else None
+    whole = _expression(text)
     if not isinstance(whole, ast.BinOp):
         return ()
     return tuple([ast.get_source_segment(text, each) or "" for each in (whole.left, whole.right)])
@@ -86,8 +91,7 @@ def sides_of(text: str) -> tuple[str, ...]:
 @lru_cache(10_000)
 def taken_of(text: str, variable: str) -> str:
     """Return the one operand of an expression that is a part or reshape of a variable: `x[t]` in `x[t] @ w`; or ""."""
-    tree = parsed(text)
-    whole = tree.body[0].value if tree is not None and tree.body and isinstance(tree.body[0], ast.Expr) else None
+    whole = _expression(text)
     operands: list[ast.expr] = []
     if isinstance(whole, ast.BinOp):
         operands = [whole.left, whole.right]
@@ -107,8 +111,7 @@ def taken_of(text: str, variable: str) -> str:
 @lru_cache(10_000)
 def function_of(text: str) -> str:
     """Return the name of the function that an expression is a call of: `dropout` of `F.dropout(x, 0.5)`; or ""."""
-    tree = parsed(text)
-    whole = tree.body[0].value if tree is not None and tree.body and isinstance(tree.body[0], ast.Expr) else None
+    whole = _expression(text)
     called = whole.func if isinstance(whole, ast.Call) else None
     return called.id if isinstance(called, ast.Name) else called.attr if isinstance(called, ast.Attribute) else ""
 
@@ -120,8 +123,7 @@ def operand_of(text: str, at: int, count: int, module: str = "") -> str:
     Of an expression that calls a `module`, only a loss has the same operands as its operation. Variables are left out:
     a tensor that one holds has its name.
     """
-    tree = parsed(text)
-    whole = tree.body[0].value if tree is not None and tree.body and isinstance(tree.body[0], ast.Expr) else None
+    whole = _expression(text)
     if isinstance(whole, ast.BinOp):
         several = [[whole.left, whole.right]]
     elif isinstance(whole, ast.Call) and (not module or module.endswith("Loss")):

@@ -33,11 +33,10 @@ class Part:
 
     Each has its own `key`: a module that is called twice has two parts. `number` is an iteration's, or that of the
     statement which calls a module or a function, or computes an expression: the same in all its parts. For a statement
-    of several lines, an expression and a call have the text as `variable`; a call has that of any which assigns what it
-    returns. A module whose only name is its class's has
-    a `variable` from the call: `D` of `D(x)`. `module` is a module's class, and `settings` its numbers: "stride 2,
-    padding 1". An expression with a `module` is the call of that module, or of one around it: what was computed then
-    has no expression of the user's.
+    of several lines, an expression and a call have the text as `variable`; a call has the text of an assignment too. A
+    module whose only name is its class's has a `variable` from the call: `D` of `D(x)`. `module` is a module's class,
+    and `settings` its numbers: "stride 2, padding 1". An expression with a `module` is the call of that module, or of
+    one around it: what was computed then has no expression of its own.
     """
 
     kind: PartKind

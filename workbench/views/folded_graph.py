@@ -487,7 +487,7 @@ class FoldedGraph:
         if whole is not None and whole[1] and len(keys) < whole[0]:
             label = _of_all(label, *whole[:2])
         own = {"id": bundle, "source": ends[0], "target": ends[1], "label": label, "state": state, "norm": fact(norm)}
-        if whole is not None and whole[1]:  # what is told is all that came
+        if whole is not None and whole[1]:  # the label shows the sum of everything that arrived
             own |= {"weight": whole[2], "tone": whole[3]}
         return with_changes(looks, own | {"together": None, "brief": None, "short": None})
 

@@ -132,7 +132,7 @@ class _Own:
                 known[kind] = function_title(event.name, event.operation)
             self.classes[event.node], self.functions[event.node] = event.name, known[kind]
             for part in event.path:
-                if part.module and part.kind == "expression" and part.key not in self._calls:
+                if part.module and part.kind == "expression":
                     self._calls.add(part.key)
 
     def give(self, item: Item) -> None:

@@ -17,7 +17,7 @@ _WRITES = re.compile(r"\s*(\*\*|//|<<|>>|[-+*/@%&|^])=[^=]|\.\w+_\(")  # after t
 _Key = TypeVar("_Key")
 _TARGETS = re.compile(r"[\w.,()\s]+")  # of an assignment to variables
 _BACKWARD = re.compile(r".+Backward(s|\d*)")  # the class of a node that an operation made
-# What the names of operations have that no function of PyTorch's has: who computes it, or how.
+# Parts of operations' names that say which library or kernel computes them. Public functions don't have these.
 _INNER = re.compile(r"^(native|cudnn|miopen|mkldnn|thnn|fused|slow|safe|unsafe)_|_(kernel|with_indices)$")
 _FUNCTIONS = {"to_copy": "to", "reshape_alias": "reshape", "nll_loss2d": "nll_loss"}
 _ATTENTION = "scaled_dot_product"

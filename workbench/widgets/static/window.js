@@ -92,7 +92,7 @@ export function viewport(drawn, title, chosen, { resized, scaled, asked }) {
     const left = across * element.scrollWidth - element.clientWidth / 2;
     element.scrollTo(left, down * element.scrollHeight - element.clientHeight / 2);
   });
-  let book, settled, over = false, scale = 0, size = 1, kept = [], grip = null, dragged = false, due = 0;
+  let book, settled, scale = 0, size = 1, kept = [], grip = null, dragged = false, due = 0;
   // Where the window is: asking the browser in the middle of a step would make it lay the page out once more.
   let port = { left: 0, top: 0, wide: 0, high: 0 }, moving = false;
   const light = drawn.groups.size < HEAVY;
@@ -161,7 +161,7 @@ export function viewport(drawn, title, chosen, { resized, scaled, asked }) {
     const style = getComputedStyle(element);
     size = parseFloat(style.getPropertyValue("--wb-scale")) || 1;
     // The room without the overview, which is not put away for it: in a wider window what is scrolled to the end would move.
-    over = getComputedStyle(map.element).position === "absolute";
+    const over = getComputedStyle(map.element).position === "absolute";
     const beside = over ? 0 : map.element.offsetWidth, wide = element.offsetWidth + (beside && beside + BESIDE);
     const across = wide - 1, down = (parseFloat(style.maxHeight) || Infinity) - 1; // of which no browser rounds more away
     if (across <= 0) return; // it is on no page yet
