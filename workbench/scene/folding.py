@@ -45,9 +45,9 @@ class Folding:
             own = scene.boxes[arrow.source].refers
             self._from.setdefault(own or arrow.source, []).append(arrow.id)
             target = self.stands[arrow.target]
-            if own is not None and self.stands[arrow.source] == target:
-                # Its own box may be in a group that no reader can open.
-                first = together.get((self.stands.get(own, own), target, arrow.kind))
+            # In a closed group it is one of many things there, which the arrow from the group isn't about.
+            if own is not None and self.stands[arrow.source] == target and self.stands.get(own, own) == own:
+                first = together.get((own, target, arrow.kind))
                 self.members.get(first or "", []).append(arrow.id)
 
     def seen(self, scene: Scene) -> Scene:

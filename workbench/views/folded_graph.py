@@ -246,8 +246,8 @@ class FoldedGraph:
         """Return an edge's arrow from `own`, or from the box `source` that refers to it, or part of one for several."""
         upper, lower = self.stands(source), self.stands(edge.target or "")
         ending = _ENDINGS[edge.kind]
-        if upper == lower and source != own and f"{self.stands(own)}>{lower}{ending}" in self._merging:
-            upper = self.stands(own)  # what the box brings that refers to it is part of the arrow from it
+        if upper == lower and source != own and self.stands(own) == own and f"{own}>{lower}{ending}" in self._merging:
+            upper = own  # what the box brings that refers to it is part of the arrow from it
         if (upper, lower) == (source, edge.target):
             concern.keys.append(key)
         elif upper != lower:
@@ -318,11 +318,11 @@ class FoldedGraph:
         count, total = (0, "") if arrow.together is None else arrow.together[:2]
         count = count if total else len(self._links.users[arrow.source])
         within = {
-            group: (mine, _of_all(label, count, total) if total and mine < count else label, *looks)
+            group: (mine, _sum(count, total) if total and mine < count else label, *looks)
             for group, (mine, label, *looks) in (arrow.within or {}).items()
         }
         label, brief = _of_all(arrow.label, count, total), arrow.brief and _of_all(arrow.brief, count, total)
-        short = (f"{total}\n{SUM.format(count)}" if total else label, None)
+        short = (_sum(count, total) if total else brief or label, None)
         looks = {"weight": arrow.together[2], "tone": arrow.together[3]} if arrow.together is not None and total else {}
         return with_changes(arrow, {"label": label, "brief": brief, "short": short, "within": within or None} | looks)
 
@@ -485,7 +485,7 @@ class FoldedGraph:
         last = next(iter(frame.came_to(ends[0])), "") if self._links.is_shared(ends[0]) else ""
         whole = self._view.together(frame, last, frame.edges[last]) if last in keys else None
         if whole is not None and whole[1] and len(keys) < whole[0]:
-            label = _of_all(label, *whole[:2])
+            label = _sum(*whole[:2])
         own = {"id": bundle, "source": ends[0], "target": ends[1], "label": label, "state": state, "norm": fact(norm)}
         if whole is not None and whole[1]:  # the label shows the sum of everything that arrived
             own |= {"weight": whole[2], "tone": whole[3]}
@@ -513,6 +513,10 @@ class FoldedGraph:
                     boxes[at] = with_changes(box, {"region": own})
         framed = [box for box in boxes if box.id not in self._parts]
         return [replace(box, region=home) if (home := self._homes.get(box.id)) is not None else box for box in framed]
+
+
+def _sum(count: int, total: str) -> str:
+    return f"{total}\n{SUM.format(count)}"
 
 
 def _of_all(label: str, count: int, total: str) -> str:

@@ -112,7 +112,7 @@ class Graph:
             if isinstance(event, NodeCreated):
                 self._note_edges(event)
         self.slopes = Slopes(_gave_values([event for event in events if isinstance(event, NodeCreated)]))
-        self.hidden = set() if self.transformed else left_out_inputs(events)
+        self.hidden = set() if self.transformed else left_out_inputs(events) - {*self.lanes.wholes}
         self._masked = masked(events)
         more = _CUTS if any([self.lanes.is_cut(event) for event in events]) else ""
         self._outputs: dict[str, list[int]] = {}

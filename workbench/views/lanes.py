@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 
@@ -30,6 +29,7 @@ from .titles import title_of
 from .value_display import (
     BOX_COLUMNS,
     FormatCache,
+    aside_of,
     behind_head,
     brief_of,
     head_of,
@@ -58,15 +58,18 @@ _SEEING = NodeCreated | TensorsFound | OperationRan | TangentPushed  # records w
 
 
 def wholes(seen: Iterable[TensorSeen]) -> dict[str, str]:
-    """Return, for data that a program reshaped without a name, the variable with the whole: view -> tensor."""
+    """Return, for data that a program reshaped or took a part of without a name, the variable: view -> tensor."""
     known = {each.id: each for each in seen}
     found = {}
+    unnamed = {(each.base, each.value.shape) for each in known.values() if each.name is None}
     for view in known.values():
         base = known.get(view.base or "")
-        if base is None or base.name is None or view.name is not None or view.level is not None:
+        if base is None or base.name is None or view.level is not None:
             continue
-        plain = not any(each.requires_grad or each.node for each in (view, base))
-        if plain and math.prod(view.value.shape) == math.prod(base.value.shape):
+        # The last of those that a loop gave a name has it still.
+        if (view.base, view.value.shape) not in unnamed:
+            continue
+        if not any(each.requires_grad or each.node for each in (view, base)):
             found[view.id] = base.id
     return found
 
@@ -276,7 +279,8 @@ class Lanes:
         details = (self._say(value_detail, "Value", tensor.name or "", tensor.value), *self.level_details(frame, id))
         kind = "constant" if tensor.level is None else "input"
         name = frame.variable(id) or frame.viewed(id) or kind
-        return [Box(id, kind, name, lines, details=details, unsaid=left_out(tensor.value))]
+        brief = (self._say(aside_of, tensor.value),)
+        return [Box(id, kind, name, lines, details=details, unsaid=left_out(tensor.value), brief=brief)]
 
     def tangent(self, frame: Frame, id: str) -> tuple[list[Box], list[Arrow]]:
         """Return the tangents of one operation's results, next to the box of its values, and what they come from."""

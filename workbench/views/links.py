@@ -19,6 +19,7 @@ from .skips import skips_in
 _APART = 12  # named tensors up to which they stand outside of all groups: more stand where they are used
 _OUTPUTS = 8  # of one node that have boxes in a graph of a Function's own
 _SHARED = 4  # a tensor that is used in more places has a box beside each that refers to it
+_CROWD = 8  # arrows from tensors to a loop's iterations: with more of them only the first iteration has one
 
 
 @dataclass(slots=True)
@@ -71,6 +72,8 @@ class Links:
         self.aside = {id for group in self.groups.values() if group.aside for id in group.nodes()}
         apart = [id for id in apart if not self.aside.issuperset(self.users[id])]
         self.group_of |= {output_id(id, nr): self.group_of[id] for id in self.aside for nr in range(_OUTPUTS)}
+        # Nor does what only a later iteration of a loop has under a name: in the ones before it had none any more.
+        apart = [id for id in apart if known[id].requires_grad or not self._is_of_later_round(id, whole)]
         # What is behind a cut stands where it was computed.
         behind = {id: cut.node for id in tensors if (cut := known[id].cut) is not None and cut.node in self.group_of}
         apart = [id for id in apart if id not in behind]
@@ -80,6 +83,7 @@ class Links:
         # Data under one name, say of each round of a loop, stand where they are used.
         often = Counter(names[id] for id in apart if not known[id].requires_grad)
         apart = [id for id in apart if often[names[id]] < 2]
+        self._crowded = self._crowds(tensors, whole)  # loops
         for id in tensors:
             stays = id in apart and len(apart) <= _APART
             made = [behind[id]] if id in behind else []
@@ -116,6 +120,9 @@ class Links:
                 if lanes is not None and event.op in self.group_of:
                     self._used(event.op, given(event))
 
+    def _is_of_later_round(self, id: str, whole: Group) -> bool:
+        return any(group.number > 1 for group in self._common(self.users[id], whole).path)
+
     def _rows(self, named: Iterable[TensorSeen]) -> dict[str, TensorRow]:
         """Return the data that come in rows: `x[0]` to `x[19]`, or one variable in each iteration of a loop."""
         rows: dict[str, TensorRow] = {}
@@ -151,21 +158,35 @@ class Links:
     def _share(self, id: str, users: Sequence[str], whole: Group) -> None:
         """Note which of these users of a tensor have a box next to them: where they are many, one in each group.
 
-        In iterations that share their boxes these are many: then the first has the tensor itself, and any other a box.
+        In iterations that share their boxes these are many, or in a crowded loop: then the first has the tensor itself,
+        and any other a box.
         """
+        common, branches = self._branches(users, whole)
+        together = [branch for branch in branches if branch in self.groups and self.groups[branch].kind == "more"]
+        repeats = common.id in self._crowded or any(len(branches[branch]) > _SHARED for branch in together)
+        for n, (branch, inside) in enumerate(branches.items()):
+            if len(branches) > _SHARED or (repeats and n):
+                self._references |= {(id, user): f"{id}@{branch}" for user in inside}
+            if len(inside) > _SHARED:
+                self._share(id, inside, whole)
+
+    def _branches(self, users: Sequence[str], whole: Group) -> tuple[Group, dict[str, list[str]]]:
+        """Return the innermost group that holds all these users, and them by what they lie in there."""
         common = self._common(users, whole)
         depth = 1 if common is whole else len(common.path) + 1
         branches: dict[str, list[str]] = {}
         for user in users:
             way = [*(group.id for group in self._way(user, whole)), user]
             branches.setdefault(way[depth], []).append(user)
-        together = [branch for branch in branches if branch in self.groups and self.groups[branch].kind == "more"]
-        repeats = any(len(branches[branch]) > _SHARED for branch in together)
-        for n, (branch, inside) in enumerate(branches.items()):
-            if len(branches) > _SHARED or (repeats and n):
-                self._references |= {(id, user): f"{id}@{branch}" for user in inside}
-            if len(inside) > _SHARED:
-                self._share(id, inside, whole)
+        return common, branches
+
+    def _crowds(self, tensors: Iterable[str], whole: Group) -> set[str]:
+        """Return the loops with too many arrows from tensors for each of their iterations to have them."""
+        count = Counter[str]()
+        for id in tensors:
+            common, branches = self._branches(self.users[id], whole)
+            count[common.id] += len(branches) if common.rounds and len(branches) > 1 else 0
+        return {id for id, arrows in count.items() if arrows > _CROWD}
 
     def _call_again(self, id: str, is_many: bool) -> None:
         """Place a parameter of a one-operation module that is called several times in the first call.

@@ -156,7 +156,8 @@ def _fitted(board: Storyboard, parts: Sequence[GroupSet]) -> Storyboard:
                 opened, fitting = opened | groups, more
                 break
         else:
-            closed = max(closed, part.modules or 0)
+            # Nor arithmetic while a module or a loop is closed: a picture has one depth.
+            closed = max(closed, 1 if part.modules is None else part.modules)
     return fitting.with_order([groups for groups in order if groups])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 _ADDS = ("add", "add_", "iadd")
+_GATES = ("mul", "sub", "rsub", "lerp")  # a value that is weighted is no skip: a GRU's gates would be
 _SHORT = 2  # operations on a skip, at most: a convolution and a norm that change its shape
 _LONGER = 2  # this many more operations are on the other way
 _MOST = 60  # operations that are looked at on each way
@@ -13,15 +14,20 @@ _MOST = 60  # operations that are looked at on each way
 def skips_in(nodes: Sequence[str], operations: Mapping[str, str], inputs: Mapping[str, Collection[str]]) -> int:
     """Return how many of these nodes add a value to what others of them compute from it."""
     inside = set(nodes)
-    return sum(_is_skip([*inputs.get(id, ())], inside, inputs) for id in nodes if operations.get(id) in _ADDS)
+    plain = {id for id in nodes if operations.get(id) not in _GATES}
+    added = [[*inputs.get(id, ())] for id in nodes if operations.get(id) in _ADDS]
+    return sum(
+        _leads_past(one, other, plain, inside, inputs) or _leads_past(other, one, plain, inside, inputs)
+        for one, other in (each for each in added if len(each) == 2)
+    )
 
 
-def _is_skip(added: Sequence[str], inside: Collection[str], inputs: Mapping[str, Collection[str]]) -> bool:
-    if len(added) != 2:
-        return False
-    one, other = (_above(each, inside, inputs) for each in added)
-    both = one.keys() & other.keys()
-    return any(min(one[id], other[id]) <= _SHORT and abs(one[id] - other[id]) >= _LONGER for id in both)
+def _leads_past(
+    one: str, other: str, plain: Collection[str], inside: Collection[str], inputs: Mapping[str, Collection[str]]
+) -> bool:
+    """Return True if one of two values is nearly what the other is computed from."""
+    near, far = _above(one, plain, inputs), _above(other, inside, inputs)
+    return any(near[id] <= _SHORT and far[id] - near[id] >= _LONGER for id in near.keys() & far.keys())
 
 
 def _above(start: str, inside: Collection[str], inputs: Mapping[str, Collection[str]]) -> dict[str, int]:

@@ -277,9 +277,9 @@ export function folded(story, opened) {
   const leaving = new Map(), ownOf = (source) => boxes.get(source).refers ?? source;
   for (const { id, source, target, kind } of now.values()) {
     leaving.set(ownOf(source), [...(leaving.get(ownOf(source)) ?? []), id]);
-    // What a box in a closed group brings that refers to another is part of the arrow from that.
-    const group = stands(target);
-    if (ownOf(source) !== source && stands(source) === group) members.get(first.get(nameOf(stands(ownOf(source)), group, kind)))?.push(id);
+    // What a box in a closed group brings that refers to another is part of the arrow from that, if it is in sight.
+    const group = stands(target), own = ownOf(source);
+    if (own !== source && stands(source) === group && stands(own) === own) members.get(first.get(nameOf(own, group, kind)))?.push(id);
   }
   const of = new Map([...members].flatMap(([one, several]) => several.map((id) => [id, one])));
   const look = (one) => {
