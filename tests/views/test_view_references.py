@@ -111,4 +111,4 @@ def test_each_round_after_the_first_refers_to_the_weights_whether_it_is_told_wit
     assert len(turns) == rounds
     for n, turn in enumerate(turns):
         inside = [boxes[id].title for id, path in around.items() if turn in path and boxes[id].refers]
-        assert sorted(inside) == (["b", "wh", "wx"] if n else [])
+        assert sorted(inside) == (["b", "wh", "wx", "x"] if n else [])

@@ -72,7 +72,7 @@ def _drawn(
 ) -> GraphAfterBackward:
     plan = planned(events, Flow(list(events)), (), uses=uses, room=_INSIDES)
     boards = [(told, _after(_until_over(told.events), plan)) for told, _ in parts]
-    board = joined(boards, None)
+    board = joined(boards, None, boards[0][1].title)
     for step, (_, moment) in zip(board.steps, parts, strict=True):
         step.when, step.chapter, step.cursor, step.phase, step.place = moment.number, "", None, "backward", None
         step.caption = (

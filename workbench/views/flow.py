@@ -57,7 +57,6 @@ class Flow(Graph):
     def __init__(self, events: Iterable[Record]) -> None:
         events = list(events)
         super().__init__(events)
-        self.title = self.title.replace("Graph of", "Gradient flow of").replace("Autograd graph", "Gradient flow")
         seeds = [root.seed for event in events if isinstance(event, BackwardStarted) for root in event.roots]
         sent = [grad for event in events if isinstance(event, NodeFinished) for grad in event.grads]
         norms = [norm for norm in map(_norm, seeds) if norm]
@@ -67,6 +66,10 @@ class Flow(Graph):
         # Four breadths: a little more than the same is already broader, and the largest is at the broad end.
         whole = math.log(self._largest) - math.log(min(norms, default=1.0))
         self._ratio = max(math.log(1.5), whole / 4)
+
+    def title_of(self, names: Sequence[str]) -> str:
+        """Return the title of a picture of the gradients of what these variables hold."""
+        return f"Gradient flow of {series(names)}" if names else "Gradient flow"
 
     def draw(self, frame: Frame, keys: Iterable[Key]) -> Drawing:
         """Return the boxes and arrows of the frame's `keys`, as they are now."""

@@ -238,8 +238,8 @@ class FoldedGraph:
         if source != own and own in self._links.again:  # it is in another call, which sent nothing of this
             sending = {group: summary for group, summary in sending.items() if group in below.groups}
         concern.groups |= dict.fromkeys(self._cross(frame, key.id, edge, sending, below.groups))
-        concern.groups |= dict.fromkeys(self._tell_use(frame, own, source, above.groups, below.groups))
         if self._view.leads(edge) and self._view.shows(frame, edge):
+            concern.groups |= dict.fromkeys(self._tell_use(frame, own, source, above.groups, below.groups))
             self._lead(key, edge, own, source, concern)
 
     def _lead(self, key: Key, edge: EdgeState, own: str, source: str, concern: _Concern) -> None:
@@ -380,11 +380,19 @@ class FoldedGraph:
             for id in groups:
                 # What a recorded backward takes out, say of a weight, isn't what the group gives.
                 if edge.target is not None and not (way == 0 and self._is_of_backward(frame, edge)):
-                    self._summary(id).meet(frame, self._view.source(edge), edge.output_nr, leaving=way == 0)
+                    self._summary(id).meet(frame, self._entering(frame, edge), edge.output_nr, leaving=way == 0)
                 if id not in self._crossing:
                     self._crossing[id] = EdgeBundle(""), EdgeBundle("")
                 self._crossing[id][way].note(key, edge)
         return [*out, *into]
+
+    def _entering(self, frame: Frame, edge: EdgeState) -> str:
+        """Return what an edge brings into groups: of data that a loop takes in parts, the part."""
+        whole = self._view.source(edge)
+        if whole not in self._view.lanes.data:
+            return whole
+        sizes = [math.prod(frame.tensors[id].value.shape) for id in (whole, edge.source)]
+        return whole if sizes[0] == sizes[1] else edge.source
 
     @staticmethod
     def _is_of_backward(frame: Frame, edge: EdgeState) -> bool:

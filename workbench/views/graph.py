@@ -5,7 +5,7 @@ A saved tensor is a tag attached to its node's box. Hooks are badges. Dotted lin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import islice
 from typing import Any
 
@@ -118,10 +118,14 @@ class Graph:
         self._outputs: dict[str, list[int]] = {}
         self._marks: dict[str, str] = {}  # of several backward passes, each one's number
         self._passes = ""  # what the legend says about them
-        names = list(dict.fromkeys(name for name in self._note_ends(events) if name is not None))
-        self.title = f"Graph of {series(names)}" if names else "Autograd graph"
+        self.names = list(dict.fromkeys(name for name in self._note_ends(events) if name is not None))
+        self.title = self.title_of(self.names)
         more += self._passes
         self.legend, self.shared_legend = self.legend + more, self.shared_legend + more
+
+    def title_of(self, names: Sequence[str]) -> str:
+        """Return the title of a picture of what these variables hold."""
+        return f"Graph of {series(names)}" if names else "Autograd graph"
 
     def _note_edges(self, made: NodeCreated) -> None:
         """Note which nodes have several outputs, and which are joined to another by several edges."""

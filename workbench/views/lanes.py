@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 
@@ -53,23 +55,26 @@ def tangent_in(box: str) -> str | None:
     return box.removesuffix(_TANGENT) if box.endswith(_TANGENT) else None
 
 
+_MANY = 3  # parts of one tensor that are alike: a loop's
 _ORDERS = {1: "first", 2: "second", 3: "third", 4: "fourth", 5: "fifth"}
 _SEEING = NodeCreated | TensorsFound | OperationRan | TangentPushed  # records with tensors
 
 
 def wholes(seen: Iterable[TensorSeen]) -> dict[str, str]:
-    """Return, for data that a program reshaped or took a part of without a name, the variable: view -> tensor."""
+    """Return, for data that a program reshaped without a name, the variable with the whole: view -> tensor.
+
+    So for parts of it as a loop takes them, of which the last may still have a name.
+    """
     known = {each.id: each for each in seen}
+    views = [each for each in known.values() if each.base in known and each.level is None]
+    alike = Counter((each.base, each.value.shape) for each in views)
     found = {}
-    unnamed = {(each.base, each.value.shape) for each in known.values() if each.name is None}
-    for view in known.values():
-        base = known.get(view.base or "")
-        if base is None or base.name is None or view.level is not None:
+    for view in views:
+        base = known[view.base or ""]
+        if base.name is None or any(each.requires_grad or each.node for each in (view, base)):
             continue
-        # The last of those that a loop gave a name has it still.
-        if (view.base, view.value.shape) not in unnamed:
-            continue
-        if not any(each.requires_grad or each.node for each in (view, base)):
+        reshaped = view.name is None and math.prod(view.value.shape) == math.prod(base.value.shape)
+        if reshaped or alike[view.base, view.value.shape] >= _MANY:
             found[view.id] = base.id
     return found
 

@@ -72,8 +72,9 @@ class Links:
         self.aside = {id for group in self.groups.values() if group.aside for id in group.nodes()}
         apart = [id for id in apart if not self.aside.issuperset(self.users[id])]
         self.group_of |= {output_id(id, nr): self.group_of[id] for id in self.aside for nr in range(_OUTPUTS)}
-        # Nor does what only a later iteration of a loop has under a name: in the ones before it had none any more.
-        apart = [id for id in apart if known[id].requires_grad or not self._is_of_later_round(id, whole)]
+        # Nor does what only a later iteration of a loop has in a variable: that of the ones before is no longer there.
+        kept = [id for id in apart if known[id].requires_grad or "[" in (names[id] or "")]
+        apart = [id for id in apart if id in kept or not self._is_of_later_round(id, whole)]
         # What is behind a cut stands where it was computed.
         behind = {id: cut.node for id in tensors if (cut := known[id].cut) is not None and cut.node in self.group_of}
         apart = [id for id in apart if id not in behind]

@@ -143,6 +143,7 @@ def _fitted(board: Storyboard, parts: Sequence[GroupSet]) -> Storyboard:
         wide, high = (max(room / LEGIBLE, own) for room, own in zip(ROOM, fitting.layout.size, strict=True))
         if fitting.layout.height >= ROOM[1] / LEGIBLE:  # whatever opens makes it higher
             continue
+        refused = False
         one = frozenset([min(part.groups, key=lambda id: int(id[1:]))])  # of what repeats the first, at least
         for groups in dict.fromkeys([part.groups] if part.around else [part.groups, one]):
             if opened >= groups or not all(opened.issuperset(around[group]) for group in groups):
@@ -155,9 +156,10 @@ def _fitted(board: Storyboard, parts: Sequence[GroupSet]) -> Storyboard:
                     order.append(groups - opened)
                 opened, fitting = opened | groups, more
                 break
+            refused = True
         else:
-            # Nor arithmetic while a module or a loop is closed: a picture has one depth.
-            closed = max(closed, 1 if part.modules is None else part.modules)
+            # Nor does arithmetic while a module, a loop or a call has no room: a picture has one depth.
+            closed = max(closed, part.modules or 0, part.modules is None and refused)
     return fitting.with_order([groups for groups in order if groups])
 
 

@@ -168,13 +168,15 @@ def film(
     plan_view = kind(cast.plan)
     plan = planned(cast.plan, plan_view, opened, depth, cast.uses)
     boards: list[tuple[Told, Storyboard]] = []
+    names: dict[str, None] = {}  # what backward starts at, in any step
     for each in chapters:
         part = Timeline(each.events)
         if part.steps:
             view = _changing(kind)(each.events)
             view.began, view.held, view._last, view._changes = each.began, each.held, {}, {}
+            names |= dict.fromkeys(view.names)
             boards.append((each, tell(part, view) if plan is None else plan.tell(part, view)))
-    board = joined(boards, step)
+    board = joined(boards, step, plan_view.title_of([*names]))
     board.curves = losses_of(trace.events, rounds)
     return board if plan is None else plan.fitting(board)
 
@@ -376,7 +378,7 @@ def _left(rounds: Sequence[Round]) -> str:
 # One storyboard of several.
 
 
-def joined(boards: Sequence[tuple[Told, Storyboard]], step: int | None) -> Storyboard:
+def joined(boards: Sequence[tuple[Told, Storyboard]], step: int | None, title: str) -> Storyboard:
     """Return the steps of all, each beginning with what isn't there yet."""
     boxes: dict[str, Box] = {}
     arrows: dict[str, Arrow] = {}
@@ -412,8 +414,8 @@ def joined(boards: Sequence[tuple[Told, Storyboard]], step: int | None) -> Story
         for one in (boxes, *(each.boxes for each in steps)):
             one.pop(id, None)
     first = boards[0][1]
-    scene = Scene(next(board for told, board in boards if told.round.number).title, boxes, arrows)
-    return Storyboard(scene, steps, scene.title, start, opened=boards[0][1].opened, runs=runs, legend=first.legend)
+    scene = Scene(title, boxes, arrows)
+    return Storyboard(scene, steps, title, start, opened=boards[0][1].opened, runs=runs, legend=first.legend)
 
 
 def _name(arrow: Arrow, known: Mapping[str, Arrow]) -> str:
