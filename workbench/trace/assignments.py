@@ -17,6 +17,8 @@ from .source import LONGEST, NAMELESS, joined, parsed, source_lines
 
 _CELLS = 50  # cells of a notebook that are read, the last ones
 _ASSIGNED = 200  # assignments that are kept
+_LIBRARIES = ("torch", "workbench", "F", "nn", "functional", "linalg")  # `F.mse_loss(a, b)`: what has a function is no tensor
+_NUMBERS = ("float", "int", "bool", "len")
 
 
 def assignments(frame: FrameType, names: Collection[str]) -> tuple[tuple[str, str], ...]:
@@ -125,15 +127,22 @@ def operand_of(text: str, at: int, count: int, module: str = "") -> str:
     """
     whole = _expression(text)
     if isinstance(whole, ast.BinOp):
-        several = [[whole.left, whole.right]]
+        operands = [whole.left, whole.right]
     elif isinstance(whole, ast.Call) and (not module or module.endswith("Loss")):
-        given = [*whole.args, *[each.value for each in whole.keywords]]
-        owner = [whole.func.value] if isinstance(whole.func, ast.Attribute) else []
-        several = [given, [*owner, *given]]
+        operands = [*whole.args, *[each.value for each in whole.keywords]]
+        if not module and isinstance(whole.func, ast.Attribute) and ast.unparse(whole.func.value).split(".")[0] not in _LIBRARIES:
+            operands = [whole.func.value, *operands]
     else:
         return ""
-    for operands in several:
-        tensors = [each for each in operands if not isinstance(each, ast.Constant | ast.Tuple | ast.List)]
-        if len(tensors) == count and not isinstance(tensors[at], ast.Name):
-            return ast.get_source_segment(text, tensors[at]) or ""
-    return ""
+    tensors = [each for each in operands if not _is_no_tensor(each)]
+    if len(tensors) != count or isinstance(tensors[at], ast.Name):
+        return ""
+    return ast.get_source_segment(text, tensors[at]) or ""
+
+
+def _is_no_tensor(operand: ast.expr) -> bool:
+    if isinstance(operand, ast.UnaryOp):
+        return _is_no_tensor(operand.operand)
+    if isinstance(operand, ast.Call) and isinstance(operand.func, ast.Name):
+        return operand.func.id in _NUMBERS
+    return isinstance(operand, ast.Constant | ast.Tuple | ast.List)
