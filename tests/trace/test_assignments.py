@@ -13,6 +13,7 @@ def test_an_operand_is_told_only_if_it_is_certainly_that_one() -> None:
         ("F.mse_loss(net(x), torch.sin(3 * x))", 1, 2): "torch.sin(3 * x)",
         ("torch.where(x > 0, x, y)", 0, 3): "x > 0",
         ("x @ torch.ones(4, 5)", 1, 2): "torch.ones(4, 5)",
+        ("Round.apply(x, torch.ones(2))", 1, 2): "torch.ones(2)",
         ("x @ w", 1, 2): "",
     }
     assert {case: operand_of(*case) for case in cases} == cases

@@ -17,7 +17,7 @@ from .source import LONGEST, NAMELESS, joined, parsed, source_lines
 
 _CELLS = 50  # cells of a notebook that are read, the last ones
 _ASSIGNED = 200  # assignments that are kept
-_LIBRARIES = ("torch", "workbench", "F", "nn", "functional", "linalg")  # `F.mse_loss(a, b)`: what has a function is no tensor
+_LIBRARIES = ("torch", "workbench", "F", "nn", "functional", "linalg")
 _NUMBERS = ("float", "int", "bool", "len")
 
 
@@ -130,14 +130,20 @@ def operand_of(text: str, at: int, count: int, module: str = "") -> str:
         operands = [whole.left, whole.right]
     elif isinstance(whole, ast.Call) and (not module or module.endswith("Loss")):
         operands = [*whole.args, *[each.value for each in whole.keywords]]
-        if not module and isinstance(whole.func, ast.Attribute) and ast.unparse(whole.func.value).split(".")[0] not in _LIBRARIES:
-            operands = [whole.func.value, *operands]
+        called = whole.func
+        if not module and isinstance(called, ast.Attribute) and not _has_functions(called):
+            operands = [called.value, *operands]
     else:
         return ""
     tensors = [each for each in operands if not _is_no_tensor(each)]
     if len(tensors) != count or isinstance(tensors[at], ast.Name):
         return ""
     return ast.get_source_segment(text, tensors[at]) or ""
+
+
+def _has_functions(called: ast.Attribute) -> bool:
+    """Return True if what has this attribute is no tensor: `F` of `F.mse_loss`, `Round` of `Round.apply`."""
+    return called.attr == "apply" or ast.unparse(called.value).split(".")[0] in _LIBRARIES
 
 
 def _is_no_tensor(operand: ast.expr) -> bool:
