@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import re
 import shutil
 from html import escape
 from io import BytesIO
@@ -44,7 +45,7 @@ with workbench.record(torch) as trace:
 print(trace.findings())
 """
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")  # None: the one that Playwright installs
-WIDTH, HEIGHT, LEFT, SCALE = 940, 500, 350, 0.9
+WIDTH, HEIGHT, LEFT, LARGEST = 940, 500, 350, 1.0
 PANEL = HEIGHT - 44  # of the picture, above the caption
 
 FORWARD = "<b>Forward.</b> Each operation joins the graph and <i>saves</i> the tensors that its backward needs."
@@ -92,13 +93,12 @@ body {{ width: {width}px; height: {height}px; overflow: hidden; background: #fff
 
 
 class Beat(NamedTuple):
-    """One state of the picture, and how far its graph has moved up."""
+    """One state of the picture."""
 
     svg: str
     line: int
     caption: str
     shown: int
-    up: float
     is_wrong: bool = False
 
 
@@ -117,15 +117,13 @@ def beats() -> list[Beat]:
     made = []
     for k, caption, shown in BEATS:
         step, svg = picture.storyboard.steps[k], picture.to_svg(k)
-        # Forward begins at the top of the graph and ends at its loss, below the frame; backward climbs again.
-        up = 95.0 if 4 <= k <= 11 else 0.0
-        made.append(Beat(svg, step.cursor["line"], caption, shown, up))
+        made.append(Beat(svg, step.cursor["line"], caption, shown))
     (finding,) = trace.findings()
-    made.append(Beat(trace.show("health").to_svg(), finding.line.line, FOUND, LAST_MS, -8.0, is_wrong=True))
+    made.append(Beat(trace.show("health").to_svg(), finding.line.line, FOUND, LAST_MS, is_wrong=True))
     return made
 
 
-def drawn(page: Page, beat: Beat, up: float) -> Image.Image:
+def drawn(page: Page, beat: Beat) -> Image.Image:
     def line(number: int, text: str) -> str:
         here = number == beat.line
         kind = ("wrong" if beat.is_wrong else "on") if here else ""
@@ -133,9 +131,12 @@ def drawn(page: Page, beat: Beat, up: float) -> Image.Image:
         return f'<pre class="{kind}"><span>{number}</span>{escape(text)}{mark}</pre>'
 
     code = "".join(line(number, text) for number, text in enumerate(TRAIN.splitlines(), 1))
-    inset = 4 if beat.svg else 0
-    sizes = {"width": WIDTH, "height": HEIGHT, "panel": PANEL, "left": LEFT, "right": WIDTH - LEFT, "scale": SCALE}
-    html = PAGE.format(code=code, picture=beat.svg, caption=beat.caption, top=-up, inset=inset, **sizes)
+    right = WIDTH - LEFT
+    wide, high = map(float, re.findall(r'viewBox="\S+ \S+ (\S+) (\S+)"', beat.svg)[0])
+    scale = min(LARGEST, right / wide, PANEL / high)  # all of it is in the frame, in the middle
+    sizes = {"width": WIDTH, "height": HEIGHT, "panel": PANEL, "left": LEFT, "right": right, "scale": scale}
+    middle = {"top": (PANEL - scale * high) / 2, "inset": (right - scale * wide) / 2}
+    html = PAGE.format(code=code, picture=beat.svg, caption=beat.caption, **sizes, **middle)
     page.set_content(html)
     return Image.open(BytesIO(page.screenshot())).convert("RGB")
 
@@ -148,14 +149,10 @@ def frames() -> list[tuple[Image.Image, int]]:
         states = beats()
         made: list[tuple[Image.Image, int]] = []
         for now, then in pairwise(states):
-            made.append((drawn(page, now, now.up), now.shown))
-            move = then.up - now.up if not then.is_wrong else 0
-            for k in range(1, 6) if move else ():
-                eased = (1 - (1 - k / 5) ** 2) * move
-                made.append((drawn(page, now, now.up + eased), BLEND_MS))
-            old, new = made[-1][0], drawn(page, then, then.up)
+            made.append((drawn(page, now), now.shown))
+            old, new = made[-1][0], drawn(page, then)
             made += [(Image.blend(old, new, k / (BLENDED + 1)), BLEND_MS) for k in range(1, BLENDED + 1)]
-        made.append((drawn(page, states[-1], states[-1].up), states[-1].shown))
+        made.append((drawn(page, states[-1]), states[-1].shown))
         browser.close()
     return made
 
