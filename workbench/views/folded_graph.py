@@ -22,6 +22,7 @@ from .memory import bytes_said
 from .value_display import fact, size_of
 
 SUM = "sum of {:,}"  # gradients that a tensor received in one backward pass, at the arrow from it
+_SENT = 3  # gradients that a sentence tells one by one
 _ENDINGS = {"gradient": "", "constant": ".c", "cut": ".cut"}  # of the ids of arrows that stand for several edges
 
 
@@ -437,19 +438,26 @@ class FoldedGraph:
         saved = self._summary(id).saved
         return f"it saves {f'{bytes_said(saved)} for backward' if saved else 'nothing'}"
 
-    def sent(self, frame: Frame, id: str) -> list[str]:
-        """Return the gradients that leave a group, and where they go."""
+    def sent(self, frame: Frame, id: str, ran: Iterable[str]) -> list[str]:
+        """Return the gradients that these nodes of a group have sent out of it, and where they go."""
         leaving: dict[tuple[str, int], list[Value | None]] = {}  # by what they are for
-        for key in self._crossing[id][1].flowing if id in self._crossing else ():
-            edge = frame.edges[key]
-            leaving.setdefault((edge.source, edge.output_nr), []).append(edge.grad)
-        said: list[str] = []
-        for (source, _), grads in [*leaving.items()][:3]:
+        out = self._crossing[id][1].keys if id in self._crossing else ()
+        for node in ran:
+            for key, edge in frame.edges_of(node):
+                if key in out and edge.state != "idle":
+                    leaving.setdefault((edge.source, edge.output_nr), []).append(edge.grad)
+        told: dict[str, list[str]] = {}  # by who receives them
+        for (source, _), grads in leaving.items():
             known = [grad for grad in grads if grad is not None]
             total = known[0] if len(known) == 1 else total_of(known) if known else None
             words = f"{len(known):,} gradients" if total is None and known else gradient_said(total)
-            said.append(f"{words} to {self._name(frame, id, source)}")
-        return said
+            told.setdefault(self._name(frame, id, source), []).append(words)
+        most = _SENT + (len(told) == _SENT + 1)
+        said = [
+            f"{words[0] if len(words) == 1 else f'{len(words):,} gradients'} to {name}"
+            for name, words in [*told.items()][:most]
+        ]
+        return said + [f"{len(told) - most:,} more"] * (len(told) > most)
 
     def _holds(self, group: str, id: str) -> bool:
         return any(each.id == group for each in self.path(id))
@@ -461,7 +469,9 @@ class FoldedGraph:
         return receiver if within in receiver else receiver + within
 
     def _name(self, frame: Frame, sender: str, id: str) -> str:
-        """Return the name of a gradient's receiver outside a group: the next group around it, or the place itself."""
+        """Return the name of a gradient's receiver outside a group: a leaf, the next group around a node, or the node."""
+        if id in frame.tensors:
+            return frame.told(id)
         common = len([group for group in self.path(id) if self._holds(group.id, sender) or group.id == sender])
         beside = self.path(id)[common:]
         if not beside:

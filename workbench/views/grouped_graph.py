@@ -337,8 +337,8 @@ def _told(graph: FoldedGraph, frame: Frame, id: str, events: Sequence[Record]) -
 
 
 def _ran(graph: FoldedGraph, frame: Frame, id: str, runs: Sequence[NodeStarted]) -> str:
-    sent = series(list(dict.fromkeys(graph.sent(frame, id))))
     nodes = list(filter(frame.nodes.__contains__, [event.node for event in runs]))
+    sent = series(graph.sent(frame, id, nodes))
     leaves = len(runs) - len(nodes)
     if not nodes:
         return f"{counted(leaves, 'leaf')} inside receive their gradients"
