@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .blocks import Block, blocks_of
@@ -12,6 +12,8 @@ from .labels import Size, in_group
 from .model import Scene
 from .reading import drawn_region
 from .regions import RegionLayout, Regions, Wire
+
+_BUTTON = 28.0  # px at the right end of a heading, where a button closes the group
 
 
 def region_layouts(
@@ -60,16 +62,29 @@ def region_layout(
         drawn.height,
         {ids[int(id)]: place for id, place in drawn.places.items()},
         {wires[int(wire.arrow or 0)]: way for wire, way in drawn.ways.items()},
-        {ids[int(value)]: x for value, x in drawn.entries.items()},
+        _with_ends(
+            {ids[int(value)]: x for value, x in drawn.entries.items()},
+            regions.ending.get(region or "", ()),
+            0.0 if region is None else boxes[region][0],
+            drawn.width,
+        ),
         {ids[int(value)]: x for value, x in drawn.exits.items()},
     )
+
+
+def _with_ends(entries: dict[str, float], ending: Sequence[str], heading: float, width: float) -> dict[str, float]:
+    """Return where values enter, and where arrows end at the frame: beside its heading, or over it in a narrow one."""
+    ends = [value for value in ending if value not in entries]
+    begin = heading if heading < width / 2 else 0.0
+    step = (width - _BUTTON - begin) / (len(ends) + 1)
+    return entries | {value: round(begin + step * n, 1) for n, value in enumerate(ends, 1)}
 
 
 def _label_size(
     wire: Wire, arrows: list[str], labels: Mapping[str, Size], layouts: Mapping[Any, RegionLayout], scene: Scene
 ) -> Size:
     """Return the label size of a piece: zero if its route continues, because the label is further on."""
-    if wire.end is None or wire.end in layouts:
+    if wire.end is None or (wire.end in layouts and wire.arrow is None):
         return 0.0, 0.0
     ids = [id if scene.arrows[id].target == wire.end else in_group(id) for id in arrows]
     return max((labels[id] for id in ids), key=lambda size: size[0] * size[1])

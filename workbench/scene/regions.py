@@ -102,6 +102,7 @@ class Regions:
         self.inside: dict[str | None, list[str]] = {None: []}
         self.wires: dict[str | None, dict[Wire, list[str]]] = {None: {}}  # with the arrows that they are a piece of
         self.pieces: dict[str, list[tuple[str | None, Wire]]] = {}
+        self.ending: dict[str, list[str]] = {}  # region -> values whose arrows end at its frame
         flowing = [arrow for arrow in scene.arrows.values() if arrow.kind not in LOOSE]
         self.depth = dict.fromkeys(scene.boxes, 0) | depths((arrow.source, arrow.target) for arrow in flowing)
         path = paths(scene)
@@ -111,7 +112,7 @@ class Regions:
                 self.inside.setdefault(box.region, []).append(id)
         for id in sorted(holding, key=lambda id: len(path[id])):
             self.order.append(id)
-            self.wires[id] = {}
+            self.wires[id], self.ending[id] = {}, []
         for arrow in flowing:
             self._lead(arrow, [*path[arrow.source], arrow.source], [*path[arrow.target], arrow.target])
 
@@ -130,6 +131,8 @@ class Regions:
         for depth in range(common + 1, len(lower)):
             last = depth == len(lower) - 1
             pieces.append((lower[depth - 1], Wire(None, lower[depth], value, arrow.id if last else None)))
+        if arrow.target in self.ending and value not in self.ending[arrow.target]:
+            self.ending[arrow.target].append(value)
         for region, wire in pieces:
             self.wires[region].setdefault(wire, []).append(arrow.id)
         self.pieces[arrow.id] = pieces

@@ -180,8 +180,8 @@ class FoldedGraph:
         for id in concern.merged:
             bundle = self._merging[id]
             boxes += self._view.lanes.input(frame, bundle.source)
-            user = frame.edges[next(iter(bundle.keys))].target or ""
-            arrows.append(self._referring(frame, self._merged(frame, id), user, boxes))
+            arrow, user = self._merged(frame, id), frame.edges[next(iter(bundle.keys))].target or ""
+            arrows.append(arrow if bundle.entered else self._referring(frame, arrow, user, boxes))
         boxes += [self._box(frame, id) for id in concern.groups if self._summary(id).held or self._summary(id).leaves]
         boxes = self._placed(boxes)
         self._drawn.update(box.id for box in boxes)
@@ -247,7 +247,13 @@ class FoldedGraph:
         """Return an edge's arrow from `own`, or from the box `source` that refers to it, or part of one for several."""
         upper, lower = self.stands(source), self.stands(edge.target or "")
         ending = _ENDINGS[edge.kind]
-        if upper == lower and source != own and self.stands(own) == own and f"{own}>{lower}{ending}" in self._merging:
+        if (group := self._links.entered(own, edge.target or "")) is not None:
+            ends = self.stands(own), self.stands(group)
+            if ends[0] != ends[1]:
+                entering = f"{ends[0]}>{ends[1]}{ending}"
+                self._merging.setdefault(entering, EdgeBundle(ends[0], ends[1])).note(key.id, edge)
+                concern.merged[entering] = None
+        elif upper == lower and source != own and self.stands(own) == own and f"{own}>{lower}{ending}" in self._merging:
             upper = own  # what the box brings that refers to it is part of the arrow from it
         if (upper, lower) == (source, edge.target):
             concern.keys.append(key)
@@ -483,7 +489,7 @@ class FoldedGraph:
         edges = self._merging[bundle]
         keys, total = edges.keys, edges.total
         first = frame.edges[next(iter(keys))]
-        ends = self.stands(self._view.source(first)), self.stands(first.target or "")
+        ends = self.stands(self._view.source(first)), edges.entered or self.stands(first.target or "")
         kind = "edge" if first.differentiable else "constant"
         if first.kind == "cut":
             cuts = [arrow for key in keys for arrow in self._draw(frame, [Key("edge", key)])[1] if arrow.id == key]

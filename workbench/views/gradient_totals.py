@@ -82,8 +82,9 @@ class EdgeBundle:
     pass resets what an earlier one sent.
     """
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, entered: str | None = None) -> None:
         self.source = source  # the box that they lead from
+        self.entered = entered  # the group that they lead to as a whole, open or not
         self.keys: dict[str, int] = {}  # and their places
         self.flowing: dict[str, None] = {}
         self._moved: dict[str, dict[str, EdgeState]] = {}  # by pass, the last one last

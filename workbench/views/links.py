@@ -63,6 +63,7 @@ class Links:
         self._gather(events, known, lanes)
         self.homes: dict[str, Group] = {}  # tensor -> the innermost group that all its users lie in
         self._references: dict[tuple[str, str], str] = {}  # (tensor, user) -> the box that stands for it there
+        self._entered: dict[tuple[str, str], str] = {}  # and the group that the tensor enters as a whole
         tensors = [id for id in self.users if id not in self.group_of]
         # What a person named stands outside; the parameters of a module, with a dot in their names, do not, nor does
         # what lies in the frame of a transform.
@@ -96,7 +97,7 @@ class Links:
         # Parameters that a penalty uses too would all stand outside.
         outside = [id for id in tensors if "." in (names.get(id) or "") and self.homes[id] is whole]
         for id in tensors:
-            self._call_again(id, len(outside) > _SHARED and id in outside)
+            self._call_again(id, whole, len(outside) > _SHARED and id in outside, "." in (names.get(id) or ""))
         beside: dict[str, list[str]] = {}
         for (_, user), box in self._references.items():
             beside.setdefault(box, []).append(user)
@@ -159,15 +160,17 @@ class Links:
     def _share(self, id: str, users: Sequence[str], whole: Group) -> None:
         """Note which of these users of a tensor have a box next to them: where they are many, one in each group.
 
-        In iterations that share their boxes these are many, or in a crowded loop: then the first has the tensor itself,
-        and any other a box.
+        In iterations that share their boxes these are many, or in a crowded loop: then an arrow leads to the frame of all.
         """
         common, branches = self._branches(users, whole)
         together = [branch for branch in branches if branch in self.groups and self.groups[branch].kind == "more"]
         repeats = common.id in self._crowded or any(len(branches[branch]) > _SHARED for branch in together)
         for n, (branch, inside) in enumerate(branches.items()):
-            if len(branches) > _SHARED or (repeats and n):
+            if len(branches) > _SHARED or (repeats and (n or common is not whole)):
                 self._references |= {(id, user): f"{id}@{branch}" for user in inside}
+            if repeats and common is not whole:
+                for user in inside:
+                    self._entered.setdefault((id, user), common.id)
             if len(inside) > _SHARED:
                 self._share(id, inside, whole)
 
@@ -189,25 +192,36 @@ class Links:
             count[common.id] += len(branches) if common.rounds and len(branches) > 1 else 0
         return {id for id, arrows in count.items() if arrows > _CROWD}
 
-    def _call_again(self, id: str, is_many: bool) -> None:
+    def _call_again(self, id: str, whole: Group, is_many: bool, is_parameter: bool) -> None:
         """Place a parameter of a one-operation module that is called several times in the first call.
 
-        So does one of many that are used outside of their modules too.
+        So is one of many that are used outside of their modules too, and that of a module which a loop calls.
         """
         calls = {user: self.group_of[user] for user in self.users[id]}
         groups = list({group.id: group for group in calls.values()}.values())
         is_again = all(group.single and group.scope == groups[0].scope for group in groups)
-        if len(groups) > 1 and groups[0].single and (is_again or is_many):
+        is_again = groups[0].single and (is_again or is_many)
+        if not is_again and is_parameter:
+            common, branches = self._branches(self.users[id], whole)
+            is_again = common.rounds > 0 and branches.keys() <= self.groups.keys()
+            calls = {user: self.groups[branch] for branch, users in branches.items() for user in users} if is_again else {}
+            groups = list({group.id: group for group in calls.values()}.values())
+        if len(groups) > 1 and is_again:
             self.homes[id] = groups[0]
             self.again.add(id)
             for user, group in calls.items():
                 self._references.pop((id, user), None)
+                self._entered.pop((id, user), None)
                 if group is not groups[0]:
                     self._references[id, user] = f"{id}@{group.id}"
 
     def reference(self, tensor: str, user: str) -> str:
         """Return the box where a tensor's arrow to a user starts: its own, or with many uses, one next to the user."""
         return self._references.get((tensor, user), tensor)
+
+    def entered(self, tensor: str, user: str) -> str | None:
+        """Return the group that one arrow from a tensor leads to, for this user and all others in it; or None."""
+        return self._entered.get((tensor, user))
 
     def is_shared(self, tensor: str) -> bool:
         """Return True if a tensor is used elsewhere too, next to boxes that refer to it."""
