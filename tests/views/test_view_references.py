@@ -104,11 +104,14 @@ def by_hand(rounds: int):
 
 
 @pytest.mark.parametrize("rounds", [8, pytest.param(60, marks=pytest.mark.slow)])
-def test_each_round_after_the_first_refers_to_the_weights_whether_it_is_told_with_others_or_not(rounds):
+def test_what_each_iteration_uses_leads_to_the_loop_and_has_a_box_in_each(rounds):
     board = by_hand(rounds).show(depth=9).storyboard
     boxes, around = board.scene.boxes, paths(board.scene)
     turns = [id for id, box in boxes.items() if box.kind == "group" and re.fullmatch(r"iteration [\d,]+", box.title)]
     assert len(turns) == rounds
-    for n, turn in enumerate(turns):
+    for turn in turns:
         inside = [boxes[id].title for id, path in around.items() if turn in path and boxes[id].refers]
-        assert sorted(inside) == (["b", "wh", "wx", "x"] if n else [])
+        assert sorted(inside) == ["b", "wh", "wx", "x"]
+    (loop,) = [id for id, box in boxes.items() if box.title.startswith("for t in")]
+    leading = [boxes[arrow.source].title for arrow in board.scene.arrows.values() if arrow.target == loop]
+    assert sorted(leading) == ["b", "wh", "wx", "x"]

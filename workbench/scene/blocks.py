@@ -15,6 +15,7 @@ from .model import AROUND, ASIDE, Scene
 from .regions import RegionOutline
 
 TIE = 22  # px between a node and the saved tensors hanging on it: room for the line that ties them
+_SKIP = 18  # px at the right of a closed group that a skip is drawn around
 CHIP_GAP = 6  # px between two small boxes: saved tensors of one node, or levels
 BESIDE = 36  # px between a box and what is next to it: its tangent, or a story
 PORT = 4  # px: the width of the cell where an arrow goes through a region
@@ -31,6 +32,11 @@ class Block:
     stack: float  # the height of the saved tensors, one above the other
     cells: tuple[tuple[str | None, Size], ...]  # from left to right: a box, or what has no arrows (without a height)
     closed: bool = False  # a group, so the arrows into it are in no order of arguments
+
+    @property
+    def beside(self) -> float:
+        """Return the room at its right end that no box needs."""
+        return self.cells[-1][1][0] if self.cells[-1][0] is None and not self.chips else 0.0
 
     @property
     def ids(self) -> list[str]:
@@ -50,7 +56,10 @@ def blocks_of(scene: Scene, boxes: Mapping[str, Size]) -> dict[str, Block]:
     # Where there are saved tensors, a tangent at their right would be out of its box's sight.
     left = any(chips[id] and tangents[id] for id in chips)
     return {
-        id: replace(_block(id, hanging, tangents[id], boxes, left), closed=scene.boxes[id].kind == "group")
+        id: replace(
+            _block(id, hanging, tangents[id], boxes, left, _SKIP if scene.boxes[id].skips else 0.0),
+            closed=scene.boxes[id].kind == "group",
+        )
         for id, hanging in chips.items()
     }
 
@@ -73,10 +82,10 @@ def _attached(scene: Scene) -> tuple[dict[str, list[str]], dict[str, list[str]]]
     return chips, tangents
 
 
-def _block(id: str, chips: list[str], tangents: list[str], boxes: Mapping[str, Size], left: bool) -> Block:
-    """Return a node with its attachments, and its tangents on its right, or on its left."""
+def _block(id: str, chips: list[str], tangents: list[str], boxes: Mapping[str, Size], left: bool, skip: float) -> Block:
+    """Return a node with its attachments, and its tangents on its right, or on its left; `skip` is the room of one."""
     stack = sum(boxes[chip][1] for chip in chips) + CHIP_GAP * max(0, len(chips) - 1)
-    wide = max((TIE + boxes[chip][0] for chip in chips), default=0.0)
+    wide = max((TIE + boxes[chip][0] for chip in chips), default=skip)
     cells: list[tuple[str | None, Size]] = [(id, boxes[id])]
     cells += [(None, (wide, 0.0))] if wide else []
     for tangent in tangents:

@@ -229,7 +229,7 @@ def _box(box: Box, layout: Layout, density: Density) -> ShapeGroup:
         shapes.append(_rect("wb-back", Rectangle(place.x + 5, place.y + 5, place.w, place.h), radius))
     shapes.append(_rect("wb-frame", place, radius))
     if box.skips and box.kind == "group":
-        shapes.append(_path("wb-skip", _skip(place)))
+        shapes += [_path("wb-skip", _skip(place)), _path("wb-tip", _skip_tip(place))]
     if box.family and box.kind not in AROUND:
         strip = Rectangle(place.x + 5, place.y + 5, 4, place.h - 10)
         shapes.append(_rect(f"wb-strip-{box.family}", strip, 2))
@@ -247,9 +247,14 @@ def _box(box: Box, layout: Layout, density: Density) -> ShapeGroup:
 
 
 def _skip(place: Rectangle) -> str:
-    """Return the line around the right side of a closed group, from its foot back to its head: a skip leads past it."""
-    x, top, foot = place.x + place.w, place.y + 4, place.y + place.h - 4
-    return f"M{_at(x, foot)} C{_at(x + 15, foot)} {_at(x + 15, top)} {_at(x, top)}"
+    """Return the way around the right side of a closed group, from its head to its foot: a skip leads past it."""
+    x, top, foot = place.x + place.w, place.y + 2, place.y + place.h - 2
+    return f"M{_at(x, top)} C{_at(x + 30, top - 4)} {_at(x + 30, foot + 4)} {_at(x + 7, foot)}"
+
+
+def _skip_tip(place: Rectangle) -> str:
+    x, y = place.x + place.w, place.y + place.h - 2
+    return _polygon((x, y), (x + 10, y - 3), (x + 8, y + 6))
 
 
 def _placed(box: Box, place: Rectangle, shown: Mapping[str, Any], radius: float) -> list[Shape]:

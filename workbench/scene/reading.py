@@ -216,7 +216,8 @@ class _Reading:
         if self._asked.heading is not None:  # beside a region other arrows lead past
             across += [x for way in ways.values() if way.label.w for x in (way.label.x, way.label.x + way.label.w)]
         ends = [_EDGE + x for x in (max(across, default=0.0), *self._enters.values(), *self._leaves.values())]
-        ends += [place.x + place.w + self._pad for place in self._places.values()]
+        beside = {id: block.beside for id, block in self._asked.blocks.items()}
+        ends += [place.x + place.w + beside.get(id, 0.0) + self._pad for id, place in self._places.items()]
         left = _EDGE - min(across, default=float(_EDGE))
         if self._asked.heading is None:
             left = max(left, -min((place.x for place in self._places.values()), default=0.0))

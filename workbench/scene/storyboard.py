@@ -48,11 +48,11 @@ from .region_layouts import RegionLayouts
 
 NO_STEP = "There is no step {}; this {} has {}, counted from 0."
 ROOM = (962, 558)  # px that a picture has in a notebook of 1440 × 900, beside the list of files
-SMALL_ROOM = (570, 474)  # the same at 1024 × 768, where the smallest text of a picture is as high as it's drawn: 12 px
+SMALL_ROOM = (570, 474)  # the same at 1024 × 768
 LEGIBLE = 10 / 12  # of its own size, at which the smallest text of a picture is 10 px high
 _FEW = 400  # boxes, with those in closed groups, of a picture that a page can draw at two densities
 _LEAST = 3  # boxes that compute: a picture of fewer is whole only because it shows next to nothing
-_NEARLY = 1.4  # times a small window: of a picture that isn't larger, most is in sight
+_NEARLY = 1.5  # times a small window: of a picture that isn't larger, most is in sight
 _MANY = 60  # boxes that no window has room for with all that they tell
 _BY_DENSITY = ("drawn_scene", "drawn_folding", "sizes", "layouts")  # what depends on how much boxes tell
 _LONGEST_NORM = "norm 1.23e-05"
@@ -133,6 +133,7 @@ class Storyboard:
                 *FOLDING,
             ):
                 raise ValueError(f"Box {box.id!r} is in {box.region!r}, which isn't a region or group of the scene.")
+        standing |= {box.region for box in scene.boxes.values() if box.region is not None}  # an arrow ends at its frame
         hanging = standing | {id for id, box in scene.boxes.items() if box.holder is not None}
         for arrow in scene.arrows.values():
             for end in {arrow.source, arrow.target} - (hanging if arrow.kind == "same" else standing):
@@ -227,7 +228,7 @@ class Storyboard:
 
     def _too_large(self) -> float:
         """Return how many small windows it takes to see all of it; 1 if it fits into one."""
-        return prod(max(1.0, own / room) for own, room in zip(self.layout.size, SMALL_ROOM, strict=True))
+        return prod(max(1.0, own * LEGIBLE / room) for own, room in zip(self.layout.size, SMALL_ROOM, strict=True))
 
     def _computing(self) -> int:
         """Return the number of boxes in sight that compute something."""

@@ -386,7 +386,9 @@ class FoldedGraph:
         for way, groups in enumerate((out, into)):
             for id in groups:
                 # What a recorded backward takes out, say of a weight, isn't what the group gives.
-                if edge.target is not None and not (way == 0 and self._is_of_backward(frame, edge)):
+                if way == 0 and self._is_of_backward(frame, edge):
+                    self._summary(id).differentiated = True
+                elif edge.target is not None:
                     self._summary(id).meet(frame, self._entering(frame, edge), edge.output_nr, leaving=way == 0)
                 if id not in self._crossing:
                     self._crossing[id] = EdgeBundle(""), EdgeBundle("")
@@ -475,7 +477,7 @@ class FoldedGraph:
         return receiver if within in receiver else receiver + within
 
     def _name(self, frame: Frame, sender: str, id: str) -> str:
-        """Return the name of a gradient's receiver outside a group: a leaf, the next group around a node, or the node."""
+        """Return what a gradient's receiver outside a group is called: a leaf, or the next group around a node."""
         if id in frame.tensors:
             return frame.told(id)
         common = len([group for group in self.path(id) if self._holds(group.id, sender) or group.id == sender])

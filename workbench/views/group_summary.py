@@ -12,6 +12,7 @@ from ..scene.labels import GROUP_COLUMNS, TEXT_COLUMNS, columns, title_parts
 from ..scene.model import Box, BoxState, Detail, Family
 from ..trace.frame import Frame, Key, NodeState
 from ..trace.records import COMPILED
+from ..trace.values import Value
 from .families import family_of
 from .gradient_totals import EdgeBundle, norms_of
 from .graph import Graph
@@ -57,7 +58,8 @@ class GroupSummary:
     referred: dict[str, str] = field(default_factory=dict)
     given: set[str] = field(default_factory=set)
     entering: dict[tuple[int, ...], None] = field(default_factory=dict)  # the shapes of the data that come in
-    leaving: dict[tuple[int, ...], None] = field(default_factory=dict)
+    leaving: dict[tuple[str, int], Value] = field(default_factory=dict)  # what goes out of it, by where it is made
+    differentiated: bool = False  # a recorded backward pass takes more out, of what it knows, that isn't its result
     kept: int = 0  # tensors that were saved
     saved: int = 0  # bytes
     most: int = 0
@@ -108,22 +110,30 @@ class GroupSummary:
             value = frame.nodes[source].outputs.get(nr, ("", None))[1]
         elif source in frame.tensors and "." not in (frame.tensors[source].name or ""):
             value = frame.tensors[source].value
-        if value is not None:
-            (self.leaving if leaving else self.entering)[value.shape] = None
+        if value is not None and leaving:
+            self.leaving[source, nr] = value
+        elif value is not None:
+            self.entering[value.shape] = None
+
+    def _results(self, frame: Frame) -> list[Value]:
+        """Return what it gives: what something outside uses, or else what its last node has computed."""
+        if self.leaving or self.differentiated:
+            return list(self.leaving.values())
+        last = frame.nodes.get(self.last) if self.held == self.count else None
+        return [last.outputs[0][1]] if last is not None and 0 in last.outputs else []
 
     def shapes(self, frame: Frame) -> str:
         """Return `(3, 4) → (3, 2)`, or as much as is known.
 
         A single number is shown, `(3, 2) → 0.5`, if an expression of numbers gives it, or if nothing uses it: a loss.
         """
-        last = frame.nodes.get(self.last) if self.held == self.count else None
-        value = last.outputs[0][1] if last is not None and 0 in last.outputs else None
-        ends = not self.leaving and value is not None  # nothing has used what it gives
-        leaving = {value.shape: None} if ends and value is not None else self.leaving
-        of_numbers = not any((*self.entering, *leaving))
-        told = _shapes(leaving) if leaving and not of_numbers else ""
-        if value is not None and not value.shape and (ends or (of_numbers and self.group.kind == "expression")):
-            told = value.brief(_NUMBER)
+        results = self._results(frame)
+        shapes = dict.fromkeys(value.shape for value in results)
+        of_numbers = not any((*self.entering, *shapes))
+        told = _shapes(shapes) if shapes and not of_numbers else ""
+        alone = not self.leaving or (of_numbers and self.group.kind == "expression")
+        if len(results) == 1 and not results[0].shape and alone:
+            told = results[0].brief(_NUMBER)
         entering = f"{_shapes(self.entering)} " if self.entering and not of_numbers else ""
         return f"{entering}→ {told}" if told else ""
 
@@ -150,11 +160,10 @@ class GroupSummary:
 
     def gives(self, frame: Frame) -> str:
         """Return the shape that goes out of it, or the number; empty if neither is known yet."""
-        last = frame.nodes.get(self.last) if self.held == self.count else None
-        value = last.outputs[0][1] if last is not None and 0 in last.outputs else None
-        if value is not None and not value.shape and not any(self.leaving):
-            return value.brief(_NUMBER)
-        return _shapes([shape for shape in self.leaving or ([value.shape] if value is not None else ()) if shape])
+        results = self._results(frame)
+        if len(results) == 1 and not results[0].shape:
+            return results[0].brief(_NUMBER)
+        return _shapes(dict.fromkeys(value.shape for value in results if value.shape))
 
     def holds(self, frame: Frame) -> list[str]:
         """`1,234 parameters`, `2 leaves`, `3 tangents`."""

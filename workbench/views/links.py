@@ -160,7 +160,7 @@ class Links:
     def _share(self, id: str, users: Sequence[str], whole: Group) -> None:
         """Note which of these users of a tensor have a box next to them: where they are many, one in each group.
 
-        In iterations that share their boxes these are many, or in a crowded loop: then an arrow leads to the frame of all.
+        In iterations that share their boxes these are many, or in a crowded loop: then an arrow leads to its frame.
         """
         common, branches = self._branches(users, whole)
         together = [branch for branch in branches if branch in self.groups and self.groups[branch].kind == "more"]
@@ -204,7 +204,9 @@ class Links:
         if not is_again and is_parameter:
             common, branches = self._branches(self.users[id], whole)
             is_again = common.rounds > 0 and branches.keys() <= self.groups.keys()
-            calls = {user: self.groups[branch] for branch, users in branches.items() for user in users} if is_again else {}
+            calls = (
+                {user: self.groups[branch] for branch, users in branches.items() for user in users} if is_again else {}
+            )
             groups = list({group.id: group for group in calls.values()}.values())
         if len(groups) > 1 and is_again:
             self.homes[id] = groups[0]

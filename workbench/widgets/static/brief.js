@@ -1,7 +1,7 @@
 /** A picture whose boxes have one line each: for a window without room for all that they tell, and for a lecture hall. */
 
 import { list } from "./drawing.js";
-import { leastIn } from "./window.js";
+import { READABLE } from "./window.js";
 
 /** The story with one line in each box, if Python has drawn it so, too. */
 export function briefly(story) {
@@ -12,6 +12,5 @@ export function briefly(story) {
 
 /** Whether a window of this size has room for all that the boxes tell; true on no page, where nothing is known of it. */
 export function hasRoom(story, wide, high) {
-  const least = leastIn(wide);
-  return !story?.brief || !wide || (story.width * least <= wide && story.height * least <= high);
+  return !story?.brief || !wide || (story.width * READABLE <= wide && story.height * READABLE <= high);
 }

@@ -11,7 +11,7 @@
 
 import folding from "../../scene/static/folding.json";
 import { LOOSE, assign, entries, fromEntries, list, max, min } from "./drawing.js";
-import { leastIn } from "./window.js";
+import { READABLE } from "./window.js";
 
 const PASSING = 99; // px that what leads past a box leads down at least
 const AROUND_ALL = 18, ABOVE_ALL = 36; // px around the picture, as in geometry.py, and for the levels above it, as in layout.py
@@ -228,12 +228,12 @@ function sizeWith(story, boxes, opened) {
 /** The groups to open in a window of this size: the first of the story's parts, and as many others as are easy to read. */
 export function openedFor(story, wide, high) {
   const order = list(story.order), boxes = new Map(list(story.boxes).map((box) => [box.id, box]));
-  const of = (n) => new Set(order.slice(0, n).flat()), least = leastIn(wide);
+  const of = (n) => new Set(order.slice(0, n).flat());
   if (!order.length || !wide) return new Set(list(story.opened)); // it is on no page yet
   const [w, h] = order.length > 1 ? sizeWith(story, boxes, of(1)) : [0, 0];
   for (let n = order.length; n > 1; n--) {
     const [across, down] = sizeWith(story, boxes, of(n));
-    if (across <= max(wide / least, w) && down <= max(high / least, h)) return of(n);
+    if (across <= max(wide / READABLE, w) && down <= max(high / READABLE, h)) return of(n);
   }
   return of(1);
 }

@@ -19,7 +19,7 @@ import { parts } from "./rounds.js";
 import { rowsFolded } from "./rows.js";
 import { stacked } from "./stacked.js";
 import { tabList } from "./tabs.js";
-import { button, icon, leastIn, roomIn } from "./window.js";
+import { NARROW, button, icon, roomIn } from "./window.js";
 
 const FORMAT = "workbench-storyboard", VERSION = 1;
 const PLAY_MS = 900;
@@ -284,7 +284,7 @@ function stage(el, storyboard, options = {}) {
 function mountView(el, storyboard, options = {}) {
   const fold = storyboard?.levels ? folded : storyboard?.rows ? rowsFolded : null, insides = new Map(), within = options.within ?? storyboard?.within;
   const room = roomIn(el), small = briefly(storyboard), narrow = !hasRoom(storyboard, ...room), [moment, wanted] = options.at ?? [];
-  const first = leastIn(room[0]) < 1 ? list(list(storyboard?.order)[0]) : []; // only a small window closes these
+  const first = room[0] < NARROW ? list(list(storyboard?.order)[0]) : []; // only a small window closes these
   const usual = storyboard?.levels ? [...new Set([...first, ...openedFor(narrow ? small : storyboard, ...room)])] : list(storyboard?.opened);
   const all = new Map(list(storyboard?.boxes).map((box) => [box.id, box])), folds = fold !== null;
   const opened = new Set(options.opened?.filter((id) => all.has(id)) ?? usual);

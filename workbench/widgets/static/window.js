@@ -3,14 +3,13 @@
 import { CHART, abs, assign, build, calm, extent, html, hypot, max, min, standsAt, svg, upon, words } from "./drawing.js";
 
 const LARGEST = 2; // times its own size: what is asked to fit is made no larger
-// A picture opens whole if its smallest text is then 10 px high, in a narrow window 12 px, and in a lecture hall 16 px. A
-// little less will do: who laid it out for this window knows the window only nearly.
-const READABLE = 9.8 / 12, HALL = 16 / 12;
+// A picture opens whole if its smallest text is then 10 px high, and in a lecture hall 16 px. A little less will do: who
+// laid it out for this window knows the window only nearly.
+export const READABLE = 9.8 / 12;
+const HALL = 16 / 12;
 const TABLE = 9 / 12; // and the rows of a chart, which are read beside each other and of which a part is of use, 9 px high
 export const LEAST = 11 / 12; // of its own size: what does not fit opens with its smallest text 11 px high
-const NARROW = 800; // px
-/** How large a picture has to be in a window so wide, as a part of its own size. */
-export const leastIn = (wide) => (wide < NARROW ? 1 : READABLE);
+export const NARROW = 800; // px
 const MARGIN = [24, 8]; // px kept free beside what the picture scrolls to, where a box has its mark, and above it
 const MANY = 1.5, OVER = 1.1; // a picture as many times as large as the window onto it has an overview: beside it, or over it in a narrow one
 const BESIDE = 16; // px around the overview, as in player.css
@@ -147,7 +146,7 @@ export function viewport(drawn, title, chosen, { resized, scaled, asked }) {
   /** How large the picture opens: all of it, or else large enough to be read, a part of it. */
   const opening = (across, down) => {
     const fitting = (high, wide = across) => min(wide / drawn.width, down / high);
-    const least = chart ? (size > 1 ? 1 : TABLE) : size > 1 ? HALL : leastIn(element.parentNode.offsetWidth);
+    const least = chart ? (size > 1 ? 1 : TABLE) : size > 1 ? HALL : READABLE;
     const most = size * (chosen.full ? LARGEST : 1), alone = fitting(drawn.height, element.parentNode.offsetWidth - 1);
     // What is told beside it takes of its room, and does not make it larger.
     if (alone >= least) return min(max(fitting(drawn.height), least), most);
