@@ -291,6 +291,7 @@ class FoldedGraph:
             if before is None:
                 made = node.made
                 news.made.append(id)
+                news.output = id if self._view.has_output(id) else news.output
                 news.operations.append(made.operation)
                 if made.scope is not None:
                     news.compiled += made.scope.endswith(COMPILED)

@@ -31,6 +31,7 @@ class NodeDelta:
     """What is new of several nodes: those that were made, their states, and what they keep for backward."""
 
     made: list[str] = field(default_factory=list)
+    output: str = ""  # one of these that backward starts at
     operations: list[str] = field(default_factory=list)  # of these
     compiled: int = 0  # how many of them torch.compile made
     counts: dict[str, int] = field(default_factory=dict)  # how many more, or fewer, have a state
@@ -50,6 +51,7 @@ class GroupSummary:
     skips: int = 0  # values that are added to what is computed from them
     held: int = 0  # operations
     last: str = ""  # of the nodes
+    output: str = ""  # the node whose result backward starts at
     counts: Counter[str] = field(default_factory=Counter)  # of the states
     operations: Counter[str] = field(default_factory=Counter)
     holders: dict[str, int] = field(default_factory=dict)  # how many keep what is kept
@@ -85,6 +87,7 @@ class GroupSummary:
         if news.made:
             self.held += len(news.made)
             self.last = news.made[-1]
+            self.output = news.output or self.output
             self.operations.update(news.operations)
             self.compiled += news.compiled
         self.gone += news.gone
@@ -119,7 +122,7 @@ class GroupSummary:
         """Return what it gives: what something outside uses, or else what its last node has computed."""
         if self.leaving or self.differentiated:
             return list(self.leaving.values())
-        last = frame.nodes.get(self.last) if self.held == self.count else None
+        last = frame.nodes.get(self.output or self.last) if self.held == self.count else None
         return [last.outputs[0][1]] if last is not None and 0 in last.outputs else []
 
     def shapes(self, frame: Frame) -> str:
