@@ -200,7 +200,8 @@ def box_fields(box: Box, density: Density = "full") -> dict[str, Any]:
 def _lines_of(box: Box, density: Density) -> tuple[str, ...]:
     """Return the lines of a box: of a closed group, what it holds is in its title's line, if that has room for it.
 
-    Where boxes are brief, no line goes below: what has no room is left out, what a group holds before what it gives.
+    Where boxes are brief, no line goes below. What has no room is left out: what a group holds before what it gives, and
+    of that the first facts first.
     """
     if box.kind in _GIVEN and density == "columns":  # its gray numbers are what is missed least
         return (box.lines if box.brief is None else box.brief)[:1]
@@ -211,9 +212,10 @@ def _lines_of(box: Box, density: Density) -> tuple[str, ...]:
     if box.kind != "group" or len(box.brief) < 2:
         return box.brief
     gives, facts, *more = box.brief
-    told = [gives] if density == "columns" else [f"{facts}   {gives}".strip(), gives]
+    parts = facts.split(", ") if density != "columns" else []
+    told = [f"{', '.join(parts[at:])}   {gives}".strip() for at in range(len(parts))] + [gives]
     room = (NARROW_COLUMNS if density == "columns" else BEHIND_COLUMNS) - columns(box.title)
-    fitting = [each for each in told if columns(each) <= room]
+    fitting = [each for each in told if columns(each) <= min(room, TEXT_COLUMNS)]
     if density == "full" and fitting[:1] != told[:1]:
         return box.brief
     return (*(fitting[:1] or [""]), *more)

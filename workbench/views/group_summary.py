@@ -19,6 +19,7 @@ from .graph import Graph
 from .groups import Group
 from .memory import bytes_said, kept_of
 from .node_boxes import rows_of
+from .value_display import norm_of
 
 FREED = ": freed"  # behind what was kept
 _ROWS = 4  # parameters of a module that its box tells one by one
@@ -176,6 +177,11 @@ class GroupSummary:
         told = [(numbers, "parameter"), (others, "leaf"), (len(self.tangents), "tangent")]
         return [counted(n, what) for n, what in told if n]
 
+    def gradient(self, frame: Frame) -> list[str]:
+        """`grad norm 0.31`: of all its modules' parameters together."""
+        grads = [grad.norm for id in self.leaves if self.leaves[id] and (grad := frame.tensors[id].grad) is not None]
+        return [f"grad {norm_of(math.hypot(*grads))}"] if grads else []
+
     def saves(self, several: bool = False) -> list[str]:
         """Return what it saves for backward, or did: `saved 1.2 KiB`, with the tensors' number if `several` or one."""
         if not self.most:
@@ -267,7 +273,7 @@ def closed_box(frame: Frame, summary: GroupSummary, came: EdgeBundle, went: Edge
     details += [Detail("Parameters", "text", row) for row in rows_of(frame, summary.parameters[:_ROWS])]
     details += [Detail("Gradient", "text", ", ".join(gradients))] if gradients else []
     details += [Detail("Saved for backward", "text", line) for line in summary.saves(several=True)]
-    facts = [] if group.single else [", ".join(summary.facts(frame))]
+    facts = [", ".join([*([] if group.single else summary.facts(frame)), *summary.gradient(frame)])]
     brief = [summary.gives(frame), *facts, *told[1:]]
     brief += [line for line in lines if line.startswith("gradient NOT FINITE")]
     return Box(
