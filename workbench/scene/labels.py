@@ -200,8 +200,8 @@ def box_fields(box: Box, density: Density = "full") -> dict[str, Any]:
 def _lines_of(box: Box, density: Density) -> tuple[str, ...]:
     """Return the lines of a box: of a closed group, what it holds is in its title's line, if that has room for it.
 
-    Where boxes are brief, no line goes below. What has no room is left out: what a group holds before what it gives, and
-    of that the first facts first.
+    Where boxes are brief, no line goes below. What has no room is left out: the first facts of what a group holds, then
+    the others, then what it gives.
     """
     if box.kind in _GIVEN and density == "columns":  # its gray numbers are what is missed least
         return (box.lines if box.brief is None else box.brief)[:1]
