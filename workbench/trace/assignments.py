@@ -19,6 +19,11 @@ _CELLS = 50  # cells of a notebook that are read, the last ones
 _ASSIGNED = 200  # assignments that are kept
 _LIBRARIES = ("torch", "workbench", "F", "nn", "functional", "linalg")
 _NUMBERS = ("float", "int", "bool", "len")
+_OPERATORS: dict[type[ast.operator], tuple[str, ...]] = {
+    **{ast.Add: ("add",), ast.Sub: ("sub", "rsub"), ast.Mult: ("mul",), ast.Div: ("div",), ast.Pow: ("pow",)},
+    ast.MatMult: ("mm", "mv", "bmm", "dot", "matmul"),
+}
+_LOSS = re.compile(r"(loss|entropy(_with_logits)?)$")
 
 
 def assignments(frame: FrameType, names: Collection[str]) -> tuple[tuple[str, str], ...]:
@@ -119,26 +124,27 @@ def function_of(text: str) -> str:
 
 
 @lru_cache(10_000)
-def operand_of(text: str, at: int, count: int, module: str = "") -> str:
-    """Return the operand of an expression that is its tensor number `at` of `count`: `torch.ones(3)`; "" if unknown.
+def operand_of(text: str, at: int, count: int, operation: str, module: str = "") -> str:
+    """Return the operand of an expression that is tensor number `at` of the `count` of its operation; "" if unknown.
 
-    Of an expression that calls a `module`, only a loss has the same operands as its operation. Variables are left out:
-    a tensor that one holds has its name.
+    Most operations of a function that is written with several have others: only what the expression itself computes is
+    asked. Of an expression that calls a `module`, only a loss has the same operands as its operation.
     """
     whole = _expression(text)
     if isinstance(whole, ast.BinOp):
-        operands = [whole.left, whole.right]
+        operands, computes = [whole.left, whole.right], operation in _OPERATORS.get(type(whole.op), ())
     elif isinstance(whole, ast.Call) and (not module or module.endswith("Loss")):
-        operands = [*whole.args, *[each.value for each in whole.keywords]]
-        called = whole.func
+        operands, called = [*whole.args, *[each.value for each in whole.keywords]], whole.func
+        name = called.attr if isinstance(called, ast.Attribute) else ast.unparse(called)
+        computes = name.rstrip("_") in (operation, "apply") or bool(
+            _LOSS.search(operation) and (module or _LOSS.search(name))
+        )
         if not module and isinstance(called, ast.Attribute) and not _has_functions(called):
             operands = [called.value, *operands]
     else:
         return ""
     tensors = [each for each in operands if not _is_no_tensor(each)]
-    if len(tensors) != count or isinstance(tensors[at], ast.Name):
-        return ""
-    return ast.get_source_segment(text, tensors[at]) or ""
+    return ast.get_source_segment(text, tensors[at]) or "" if computes and len(tensors) == count else ""
 
 
 def _has_functions(called: ast.Attribute) -> bool:

@@ -228,7 +228,8 @@ class NodeCreated(Building):
             return ""
         if self.operation == "mul" and (_DROPPING.fullmatch(own.module) or "dropout" in function_of(own.title)):
             return DROPOUT_MASK
-        found = operand_of(own.title, given.index(id), len(given), own.module) if own.kind == "expression" else ""
+        at = given.index(id), len(given)
+        found = operand_of(own.title, *at, self.operation, own.module) if own.kind == "expression" else ""
         return found if len(found) <= _OPERAND else ""
 
     def _connect(self, frame: Frame, index: int) -> None:

@@ -145,7 +145,9 @@ class Links:
         for id in self.users:
             home = self.group_of.get(id) or self.homes[id]
             outer, inner = ("", "") if home is whole else (home.path[0].id, "".join(each.id for each in home.path[1:2]))
-            if id in given and (inner or (outer not in met and home.kind == "scope")):
+            # What each iteration has of its own is inside it: of one alone it would seem to be the only one's.
+            own = any(group.number for group in home.path)
+            if id in given and not own and (inner or (outer not in met and home.kind == "scope")):
                 first.setdefault(inner or outer, id)
                 met.add(outer)
             if id in self.rows:
