@@ -19,7 +19,7 @@ from .skips import skips_in
 _APART = 12  # named tensors up to which they stand outside of all groups: more stand where they are used
 _OUTPUTS = 8  # of one node that have boxes in a graph of a Function's own
 _SHARED = 4  # a tensor that is used in more places has a box beside each that refers to it
-_CROWD = 8  # arrows from tensors to a loop's iterations: with more of them only the first iteration has one
+_CROWD = 8  # arrows from tensors to a loop's iterations: with more of them one leads to the loop's frame
 
 
 @dataclass(slots=True)
