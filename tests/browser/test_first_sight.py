@@ -40,7 +40,6 @@ LARGE, SMALL = (1440, 900), (1024, 768)
 # What opens too large for a notebook's window, even at the least scale: it is read at nearly its own size, and scrolls.
 TOO_LARGE = {
     "physics_informed_heat_equation",
-    "differentiable_cannon",
     "per_sample_gradients_functional",
 }
 

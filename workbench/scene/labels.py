@@ -216,7 +216,7 @@ def _lines_of(box: Box, density: Density) -> tuple[str, ...]:
     told = [f"{', '.join(parts[at:])}   {gives}".strip() for at in range(len(parts))] + [gives]
     room = (NARROW_COLUMNS if density == "columns" else BEHIND_COLUMNS) - columns(box.title)
     fitting = [each for each in told if columns(each) <= min(room, TEXT_COLUMNS)]
-    if density == "full" and fitting[:1] != told[:1]:
+    if density == "full" and fitting[:1] in ([], [gives]) and facts:
         return box.brief
     return (*(fitting[:1] or [""]), *more)
 

@@ -28,6 +28,7 @@ from .player_steps import starts_of
 
 LEGEND = "Two recordings in their final state, side by side; boxes marked ≠ differ, and their text says how."
 _ROOM = 1500, 930  # px that a notebook's window has at the smallest scale at which a picture can be read
+_UNMARKED = 0.85  # of its height, for boxes that get a line more where they differ
 _SMALL = 40  # boxes of a graph that may fit into half of the room
 _LONG = 100  # boxes of a training step that is still drawn completely
 _DEEPEST = 4  # levels of groups that are tried
@@ -198,7 +199,7 @@ def _fit(sides: dict[str, _Side], tall: bool = False) -> bool:
     except LayoutUnavailable:  # it can still be told in words
         return True
     wide, high = sum(layout.width for layout in layouts), max([layout.height for layout in layouts], default=0)
-    return wide <= _ROOM[0] and (tall or high <= _ROOM[1])
+    return wide <= _ROOM[0] and (tall or high <= _UNMARKED * _ROOM[1])
 
 
 def _place(side: str, word: str, scene: Scene, boxes: dict[str, Box], arrows: dict[str, Arrow]) -> None:

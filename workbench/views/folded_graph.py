@@ -197,7 +197,7 @@ class FoldedGraph:
             concern.nodes.append(key.id)
         if not here.closed:
             concern.keys.append(key)
-        elif self._view.has_output(key.id) and key.id not in self._links.aside:
+        elif key.id in self._view.outputs and key.id not in self._links.aside:
             concern.outputs[key.id] = None
 
     def _look_at_tensor(self, frame: Frame, key: Key, concern: _Concern) -> None:
@@ -247,7 +247,7 @@ class FoldedGraph:
         """Return an edge's arrow from `own`, or from the box `source` that refers to it, or part of one for several."""
         upper, lower = self.stands(source), self.stands(edge.target or "")
         ending = _ENDINGS[edge.kind]
-        if (group := self._links.entered(own, edge.target or "")) is not None:
+        if (group := self._links.entered.get((own, edge.target or ""))) is not None:
             ends = self.stands(own), self.stands(group)
             if ends[0] != ends[1]:
                 entering = f"{ends[0]}>{ends[1]}{ending}"
@@ -291,7 +291,7 @@ class FoldedGraph:
             if before is None:
                 made = node.made
                 news.made.append(id)
-                news.output = id if self._view.has_output(id) else news.output
+                news.output = id if id in self._view.outputs else news.output
                 news.operations.append(made.operation)
                 if made.scope is not None:
                     news.compiled += made.scope.endswith(COMPILED)
@@ -390,7 +390,8 @@ class FoldedGraph:
                 if way == 0 and self._is_of_backward(frame, edge):
                     self._summary(id).differentiated = True
                 elif edge.target is not None:
-                    self._summary(id).meet(frame, self._entering(frame, edge), edge.output_nr, leaving=way == 0)
+                    own = self._entering(frame, edge) if edge.kind == "constant" else self._view.source(edge)
+                    self._summary(id).meet(frame, own, edge.output_nr, leaving=way == 0)
                 if id not in self._crossing:
                     self._crossing[id] = EdgeBundle(""), EdgeBundle("")
                 self._crossing[id][way].note(key, edge)
@@ -450,11 +451,15 @@ class FoldedGraph:
     def sent(self, frame: Frame, id: str, ran: Iterable[str]) -> list[str]:
         """Return the gradients that these nodes of a group have sent out of it, and where they go."""
         leaving: dict[tuple[str, int], list[Value | None]] = {}  # by what they are for
-        out = self._crossing[id][1].keys if id in self._crossing else ()
-        for node in ran:
-            for key, edge in frame.edges_of(node):
-                if key in out and edge.state != "idle":
-                    leaving.setdefault((edge.source, edge.output_nr), []).append(edge.grad)
+        ran, out = dict.fromkeys(ran), self._crossing[id][1].keys if id in self._crossing else {}
+        if len(out) < len(ran):
+            found = [(key, frame.edges[key]) for key in reversed(out)]
+            found = [each for each in found if each[1].target in ran]
+        else:
+            found = [each for node in ran for each in frame.edges_of(node) if each[0] in out]
+        for _, edge in found:
+            if edge.state != "idle":
+                leaving.setdefault((edge.source, edge.output_nr), []).append(edge.grad)
         told: dict[str, list[str]] = {}  # by who receives them
         for (source, _), grads in leaving.items():
             known = [grad for grad in grads if grad is not None]

@@ -115,7 +115,7 @@ class Graph:
         self.hidden = set() if self.transformed else left_out_inputs(events) - {*self.lanes.wholes}
         self._masked = masked(events)
         more = _CUTS if any([self.lanes.is_cut(event) for event in events]) else ""
-        self._outputs: dict[str, list[int]] = {}
+        self.outputs: dict[str, list[int]] = {}
         self._marks: dict[str, str] = {}  # of several backward passes, each one's number
         self._passes = ""  # what the legend says about them
         self.names = list(dict.fromkeys(name for name in self._note_ends(events) if name is not None))
@@ -172,7 +172,7 @@ class Graph:
             self._passes = "".join([_PASSES, *(told if len(told) <= _MOST_TOLD else ())])
         self._several |= {node for node, nr in (*maker.values(), *ends) if nr}
         for node, nr in ends:
-            self._outputs.setdefault(node, []).append(nr)
+            self.outputs.setdefault(node, []).append(nr)
         return [named.get(end) for end in ends if end not in inner]
 
     def draw(self, frame: Frame, keys: Iterable[Key]) -> Drawing:
@@ -188,7 +188,7 @@ class Graph:
     def _draw_node(self, frame: Frame, id: str) -> Drawing:
         boxes = [*self._node(frame, id), *[chip(self._say, frame, id, at) for at in range(len(frame.nodes[id].saved))]]
         arrows = self._shared_memory.of_node(frame, id)
-        for nr in self._outputs.get(id, ()):
+        for nr in self.outputs.get(id, ()):
             boxes.append(self._output(frame, id, nr))
             arrows.append(self._seeding(frame, id, nr))
         return self._with_handed(frame, id, boxes, arrows)
@@ -276,10 +276,6 @@ class Graph:
         """Return the circled number of a backward pass, if there are several; passes that a pass runs have none."""
         return self._marks.get(task, "")
 
-    def has_output(self, id: str) -> bool:
-        """Return True if an output of a node has a box."""
-        return id in self._outputs
-
     def _node(self, frame: Frame, id: str) -> list[Box]:
         node = frame.nodes[id]
         output = node.outputs[0][0] if 0 in node.outputs else ""
@@ -320,7 +316,7 @@ class Graph:
 
     def _output(self, frame: Frame, id: str, nr: int) -> Box:
         """Return the box of an output; one of several has its expression as its title if no variable holds it."""
-        title = self.program.titles.get(id, "") if len(self._outputs) > 1 and "`" in frame.told(id) else ""
+        title = self.program.titles.get(id, "") if len(self.outputs) > 1 and "`" in frame.told(id) else ""
         # The name of an operation alone, `div`, is no expression.
         return output_box(self._say, frame, id, nr, "output" if not title or title.isidentifier() else title)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from ..scene.model import Arrow, Box
 from ..trace.facts import TensorSeen
@@ -63,7 +64,9 @@ class Links:
         self._gather(events, known, lanes)
         self.homes: dict[str, Group] = {}  # tensor -> the innermost group that all its users lie in
         self._references: dict[tuple[str, str], str] = {}  # (tensor, user) -> the box that stands for it there
-        self._entered: dict[tuple[str, str], str] = {}  # and the group that the tensor enters as a whole
+        self.entered: dict[
+            tuple[str, str], str
+        ] = {}  # and the group that one arrow from the tensor leads to as a whole
         tensors = [id for id in self.users if id not in self.group_of]
         # What a person named stands outside; the parameters of a module, with a dot in their names, do not, nor does
         # what lies in the frame of a transform.
@@ -139,14 +142,19 @@ class Links:
         given = {id for id in tensors if names.get(id) is None}
         if not given:
             return
+        rounds: dict[str, set[str]] = {}  # loop -> its iterations that have such tensors of their own
+        for path in [self.homes[id].path for id in given]:
+            for loop, turn in pairwise(path):
+                if turn.number:
+                    rounds.setdefault(loop.id, set()).add(turn.id)
         first: dict[str, str] = {}
         met = {""}  # outermost groups that have one of these in them
         fed: set[str] = set()
         for id in self.users:
             home = self.group_of.get(id) or self.homes[id]
             outer, inner = ("", "") if home is whole else (home.path[0].id, "".join(each.id for each in home.path[1:2]))
-            # What each iteration has of its own is inside it: of one alone it would seem to be the only one's.
-            own = any(group.number for group in home.path)
+            # What several iterations have each is inside them: of one alone it would seem to be the only one's.
+            own = id in given and any(len(rounds.get(group.id, ())) > 1 for group in home.path)
             if id in given and not own and (inner or (outer not in met and home.kind == "scope")):
                 first.setdefault(inner or outer, id)
                 met.add(outer)
@@ -164,6 +172,8 @@ class Links:
 
         In iterations that share their boxes these are many, or in a crowded loop: then an arrow leads to its frame.
         """
+        if len(users) == 1:
+            return
         common, branches = self._branches(users, whole)
         together = [branch for branch in branches if branch in self.groups and self.groups[branch].kind == "more"]
         repeats = common.id in self._crowded or any(len(branches[branch]) > _SHARED for branch in together)
@@ -172,7 +182,7 @@ class Links:
                 self._references |= {(id, user): f"{id}@{branch}" for user in inside}
             if repeats and common is not whole:
                 for user in inside:
-                    self._entered.setdefault((id, user), common.id)
+                    self.entered.setdefault((id, user), common.id)
             if len(inside) > _SHARED:
                 self._share(id, inside, whole)
 
@@ -189,7 +199,7 @@ class Links:
     def _crowds(self, tensors: Iterable[str], whole: Group) -> set[str]:
         """Return the loops with too many arrows from tensors for each of their iterations to have them."""
         count = Counter[str]()
-        for id in tensors:
+        for id in [id for id in tensors if len(self.users[id]) > 1]:
             common, branches = self._branches(self.users[id], whole)
             count[common.id] += len(branches) if common.rounds and len(branches) > 1 else 0
         return {id for id, arrows in count.items() if arrows > _CROWD}
@@ -203,7 +213,7 @@ class Links:
         groups = list({group.id: group for group in calls.values()}.values())
         is_again = all(group.single and group.scope == groups[0].scope for group in groups)
         is_again = groups[0].single and (is_again or is_many)
-        if not is_again and is_parameter:
+        if not is_again and is_parameter and len(calls) > 1:
             common, branches = self._branches(self.users[id], whole)
             is_again = common.rounds > 0 and branches.keys() <= self.groups.keys()
             calls = (
@@ -215,17 +225,13 @@ class Links:
             self.again.add(id)
             for user, group in calls.items():
                 self._references.pop((id, user), None)
-                self._entered.pop((id, user), None)
+                self.entered.pop((id, user), None)
                 if group is not groups[0]:
                     self._references[id, user] = f"{id}@{group.id}"
 
     def reference(self, tensor: str, user: str) -> str:
         """Return the box where a tensor's arrow to a user starts: its own, or with many uses, one next to the user."""
         return self._references.get((tensor, user), tensor)
-
-    def entered(self, tensor: str, user: str) -> str | None:
-        """Return the group that one arrow from a tensor leads to, for this user and all others in it; or None."""
-        return self._entered.get((tensor, user))
 
     def is_shared(self, tensor: str) -> bool:
         """Return True if a tensor is used elsewhere too, next to boxes that refer to it."""

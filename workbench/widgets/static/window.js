@@ -152,7 +152,7 @@ export function viewport(drawn, title, chosen, { resized, scaled, asked }) {
     if (alone >= least) return min(max(fitting(drawn.height), least), most);
     if (size > 1 && innerWidth < NARROW) return size; // a lecture hall's text stays large
     if (read) return max(min(across / drawn.width, size), LEAST);
-    return size > 1 ? HALL : max(least, LEAST);
+    return size > 1 ? HALL : element.parentNode.offsetWidth < NARROW ? 1 : LEAST;
   };
   /** Give the picture the size that is wanted in the room that there is. */
   const settle = () => {
