@@ -120,6 +120,14 @@ def test_a_closed_layer_tells_the_norm_of_its_parameters_gradients() -> None:
         assert float(told.rpartition(" ")[2]) == pytest.approx(norm, rel=6e-3)
 
 
+def test_a_layer_that_is_called_again_tells_no_norm_as_its_own() -> None:
+    layer = nn.Linear(3, 3)
+    trace = recorded(lambda: layer(layer(torch.ones(1, 3)).tanh()).sum().backward())
+    boxes = trace.show(open=[]).storyboard.at().boxes.values()
+    assert len([box for box in boxes if box.title.startswith("layer › Linear")]) == 2
+    assert not [box for box in boxes if any("grad norm" in line for line in box.brief or ())]
+
+
 def test_a_gate_is_no_skip_and_a_residual_block_has_room_for_its_skip() -> None:
     class Residual(nn.Module):
         def __init__(self) -> None:

@@ -211,6 +211,7 @@ class FoldedGraph:
         if tensor.role == "leaf":
             for summary in here.groups.values():
                 summary.leaves[id] = math.prod(tensor.value.shape) if "." in (tensor.name or "") else 0
+                summary.shares |= self._links.is_shared(id)
         if id in self._links.rows:
             concern.rows.append(id)
             for summary in here.groups.values() if tensor.role != "leaf" else ():

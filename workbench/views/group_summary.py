@@ -57,6 +57,7 @@ class GroupSummary:
     operations: Counter[str] = field(default_factory=Counter)
     holders: dict[str, int] = field(default_factory=dict)  # how many keep what is kept
     leaves: dict[str, int] = field(default_factory=dict)  # and the numbers in those that are parameters of a module
+    shares: bool = False  # whether one of these is used elsewhere, too, so that its gradient is not this group's alone
     # The names of tensors that boxes inside refer to, by id, and of tensors that arrows lead from into it.
     referred: dict[str, str] = field(default_factory=dict)
     given: set[str] = field(default_factory=set)
@@ -178,7 +179,9 @@ class GroupSummary:
         return [counted(n, what) for n, what in told if n]
 
     def gradient(self, frame: Frame) -> list[str]:
-        """`grad norm 0.31`: of all its modules' parameters together."""
+        """`grad norm 0.31`: of all its modules' parameters together, if they get gradients from nothing else."""
+        if self.shares:
+            return []
         grads = [grad.norm for id in self.leaves if self.leaves[id] and (grad := frame.tensors[id].grad) is not None]
         return [f"grad {norm_of(math.hypot(*grads))}"] if grads else []
 
