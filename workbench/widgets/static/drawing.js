@@ -181,10 +181,8 @@ function boxParts(box, holder) {
   if (kind !== "line" && ["running", "differs", "error"].includes(state)) parts.push(frame("wb-glow", 5));
   if (kind === "group") parts.push(svg("rect.wb-back", { x: x + 5, y: y + 5, width: w, height: h, rx: round }));
   parts.push(frame("wb-frame", 0));
-  if (box.skips && kind === "group") {
-    parts.push(svg("path.wb-skip", { d: `M${x + w} ${y + 2}c30 -4 30 ${h} 7 ${h - 4}` }));
-    parts.push(svg("path.wb-tip", { d: `M${x + w} ${y + h - 2}l10 -3 -2 9z` }));
-  }
+  if (box.skips && kind === "group") parts.push(svg("path.wb-skip", { d: `M${x + w} ${y + 2}c30 -4 30 ${h} 7 ${h - 4}` }),
+    svg("path.wb-tip", { d: `M${x + w} ${y + h - 2}l10 -3 -2 9z` }));
   if (box.family && kind !== "region") parts.push(svg("rect", { class: `wb-strip-${box.family}`, x: x + 5, y: y + 5, width: 4, height: h - 10, rx: 2 }));
   if (box.fold) {
     const [across, down] = kind === "name" ? [3, 11] : [w - 16, 12];
