@@ -15,14 +15,27 @@ from typing import Any, cast
 from .loops import for_variables
 from .source import LONGEST, NAMELESS, joined, parsed, source_lines
 
+SIGNS: dict[type[ast.AST], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.MatMult: "@",
+    ast.Pow: "**",
+}
+# What an operator calls.
+OPERATIONS = {
+    "+": ("add",),
+    "-": ("sub", "rsub"),
+    "*": ("mul",),
+    "/": ("div",),
+    "@": ("mm", "mv", "bmm", "dot"),
+    "**": ("pow",),
+}
 _CELLS = 50  # cells of a notebook that are read, the last ones
 _ASSIGNED = 200  # assignments that are kept
 _LIBRARIES = ("torch", "workbench", "F", "nn", "functional", "linalg")
 _NUMBERS = ("float", "int", "bool", "len")
-_OPERATORS: dict[type[ast.operator], tuple[str, ...]] = {
-    **{ast.Add: ("add",), ast.Sub: ("sub", "rsub"), ast.Mult: ("mul",), ast.Div: ("div",), ast.Pow: ("pow",)},
-    ast.MatMult: ("mm", "mv", "bmm", "dot", "matmul"),
-}
 _LOSS = re.compile(r"(loss|entropy(_with_logits)?)$")
 
 
@@ -132,10 +145,10 @@ def operand_of(text: str, at: int, count: int, operation: str, module: str = "")
     """
     whole = _expression(text)
     if isinstance(whole, ast.BinOp):
-        operands, computes = [whole.left, whole.right], operation in _OPERATORS.get(type(whole.op), ())
+        operands, computes = [whole.left, whole.right], operation in OPERATIONS.get(SIGNS.get(type(whole.op), ""), ())
     elif isinstance(whole, ast.Call) and (not module or module.endswith("Loss")):
         operands, called = [*whole.args, *[each.value for each in whole.keywords]], whole.func
-        name = called.attr if isinstance(called, ast.Attribute) else ast.unparse(called)
+        name = function_of(text)
         computes = name.rstrip("_") in (operation, "apply") or bool(
             _LOSS.search(operation) and (module or _LOSS.search(name))
         )

@@ -251,17 +251,19 @@ class FoldedGraph:
         if (group := self._links.entered.get((own, edge.target or ""))) is not None:
             ends = self.stands(own), self.stands(group)
             if ends[0] != ends[1]:
-                entering = f"{ends[0]}>{ends[1]}{ending}"
-                self._merging.setdefault(entering, EdgeBundle(ends[0], ends[1])).note(key.id, edge)
-                concern.merged[entering] = None
+                self._merge(key, edge, EdgeBundle(ends[0], entered=ends[1]), ends[1], concern)
         elif upper == lower and source != own and self.stands(own) == own and f"{own}>{lower}{ending}" in self._merging:
             upper = own  # what the box brings that refers to it is part of the arrow from it
         if (upper, lower) == (source, edge.target):
             concern.keys.append(key)
         elif upper != lower:
-            merged = f"{upper}>{lower}{ending}"
-            self._merging.setdefault(merged, EdgeBundle(upper)).note(key.id, edge)
-            concern.merged[merged] = None
+            self._merge(key, edge, EdgeBundle(upper), lower, concern)
+
+    def _merge(self, key: Key, edge: EdgeState, bundle: EdgeBundle, lower: str, concern: _Concern) -> None:
+        """Make an edge part of the arrow for a bundle's source and this box; `bundle` is used if there is none yet."""
+        merged = f"{bundle.source}>{lower}{_ENDINGS[edge.kind]}"
+        self._merging.setdefault(merged, bundle).note(key.id, edge)
+        concern.merged[merged] = None
 
     def _look_without_node(self, frame: Frame, key: Key, concern: _Concern) -> None:
         own = self._view.lanes.place(key.id) if key.kind == "tangent" else key.id

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from ..scene.labels import TITLE_COLUMNS, columns
+from ..trace.assignments import SIGNS
 from ..trace.facts import Code
 from ..trace.records import NodeCreated, TensorsFound
 from ..trace.schema import Record
 from ..trace.values import Value
 from .expressions import SENTENCE_CHARACTERS, UNKNOWN, fitted_text
-from .written import SIGNS, Spelled, tree_of
+from .written import Spelled, tree_of
 
 _SHORT = 16  # characters of an operand in an expression that is pieced together
 # How closely an operator binds: the later ones more.

@@ -7,18 +7,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from ..trace.assignments import OPERATIONS, SIGNS
 from ..trace.records import NodeCreated
 
-SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.MatMult: "@", ast.Pow: "**"}
-# What an operator calls.
-OPERATIONS = {
-    "+": ("add",),
-    "-": ("sub", "rsub"),
-    "*": ("mul",),
-    "/": ("div",),
-    "@": ("mm", "mv", "bmm", "dot"),
-    "**": ("pow",),
-}
 _TURNED = ("t", "transpose", "permute", "numpy_t")  # what `x.T` calls
 _TAKEN = ("select", "slice", "index", "getitem")  # what `x[0]` calls
 _CALLING = frozenset({"jvp", "linearize", "vjp"})  # what calls a function that it is given, as `jvp(f, …)`
