@@ -143,3 +143,21 @@ def test_a_gate_is_no_skip_and_a_residual_block_has_room_for_its_skip() -> None:
     assert box.skips == 1
     gru, _ = group(recorded(lambda: cell(torch.ones(5, 1, 4))[0].sum().backward()), "cell › GRU", open=[])
     assert gru.skips == 0
+
+
+def test_what_grad_differentiates_on_its_line_is_not_in_the_group_of_what_it_recorded() -> None:
+    critic = nn.Sequential(nn.Linear(2, 8), nn.Softplus(), nn.Linear(8, 1))
+    x = torch.randn(4, 2, requires_grad=True)
+
+    def program() -> None:
+        score = critic(x)
+        (g,) = torch.autograd.grad(score.sum(), x, create_graph=True)
+        penalty = ((g.norm(dim=1) - 1) ** 2).mean()
+        (score.mean() + 10 * penalty).backward()
+
+    board = recorded(program).show().storyboard
+    scene = board.at(len(board.steps) - 1)
+    title = {id: box.title for id, box in scene.boxes.items()}
+    of_grad = next(id for id, text in title.items() if "grad(" in text)
+    users = {title[arrow.target] for arrow in scene.arrows.values() if arrow.source == of_grad}
+    assert users == {next(text for text in title.values() if text.startswith("penalty"))}

@@ -37,7 +37,7 @@ def _lines(around: Item, most: int) -> list[Item]:
     A line with several modules is named after them. Outside a module, the variable is added unless the words are short.
     """
     row: list[Item] = []
-    for at, several in groupby(around.items, key=_line_of):
+    for (at, _), several in groupby(around.items, key=lambda each: (_line_of(each), _ran(each))):
         run = list(several)
         large = [each for each in run if _is_large(each)]
         is_around = len(large) == 1 and large[0].kind == "scope" and len(large[0].nodes()) <= most
@@ -98,12 +98,17 @@ def _line_of(item: Item) -> tuple[str, int] | int | None:
     return lines.pop() if len(lines) == 1 and not item.turn else None
 
 
+def _ran(item: Item) -> bool:
+    """Return True if a backward pass recorded it: in `grad(score.sum(), x)`, all but the sum."""
+    return any([node.ran for node in item.nodes()])
+
+
 def _are_joined(items: Sequence[Item]) -> bool:
     """Return True if what these compute is one thing: in `mu, logvar = f(h), g(h)` nothing connects them.
 
     What a backward pass recorded is: it is connected by gradients without a node.
     """
-    if any([node.ran for item in items for node in item.nodes()]):
+    if _ran(items[0]):
         return True
     pieces: list[tuple[set[str], set[str]]] = []  # nodes, and what they use
     for item in items:
