@@ -203,11 +203,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _shuffle(items: list[pytest.Item], seed: str) -> None:
-    """Put the files in a random order, and the tests of each file too; every worker makes the same order."""
+    """Put the files in a random order, and the tests of each file too; every worker makes the same order.
+
+    The entries of a table stay together, and the cells of a notebook in their order.
+    """
     order = random.Random(seed)
+
+    def test(item: pytest.Item) -> str:
+        return item.nodeid.partition("::" if item.path.suffix == ".ipynb" else "[")[0]
+
     places = {path: order.random() for path in sorted({item.path for item in items})}
-    ranks = {item.nodeid: order.random() for item in items}
-    items.sort(key=lambda item: (places[item.path], ranks[item.nodeid]))
+    ranks = {each: order.random() for each in sorted(map(test, items))}
+    items.sort(key=lambda item: (places[item.path], ranks[test(item)]))
 
 
 def _folder(room: str) -> Path:
