@@ -198,6 +198,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("oracle")
         if RUNS_LESSONS.fullmatch(item.name) and any(map(item.name.count, lessons)):
             torch_lessons.mark(item)
+        if os.environ.get("WORKBENCH_READABLE") and item.get_closest_marker("generated"):
+            item.add_marker(pytest.mark.skip(reason="readable mode runs other lines"))
         if item.name in too_new or item.name.partition("[")[0] in too_new:
             item.add_marker(pytest.mark.skip(reason=absent.NEWER))
 

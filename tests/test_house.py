@@ -52,14 +52,14 @@ ENGINE |= {"amp", "backends", "compiler", "cuda", "jit", "random", "settings", "
 # What a newcomer reads, in this order, to follow `Square.apply(x).sum().backward()` to the gradient of the leaf.
 READING_PATH = (
     "autograd/tensor.py",
-    "autograd/node.py",
-    "autograd/saved_tensors.py",
     "autograd/function.py",
+    "ops/core/dispatch.py",
+    "ops/core/nodes.py",
     "autograd/function_outputs.py",
     "autograd/backward.py",
     "autograd/engine.py",
-    "ops/core/op.py",
-    "ops/core/dispatch.py",
+    "autograd/builtin_node.py",
+    "autograd/node.py",
 )
 LONGEST_PATH = 3_500  # lines, all of each file counted
 

@@ -50,6 +50,7 @@ from .ops.core.formats import (
     preserve_format,
     strided,
 )
+from .ops.core.readable import readable
 from .ops.creation import (
     arange,
     empty,

@@ -76,6 +76,7 @@ from .ops.convolution import conv2d as conv2d
 from .ops.core.checks import device as device
 from .ops.core.formats import layout as layout
 from .ops.core.formats import memory_format as memory_format
+from .ops.core.readable import readable as readable
 from .ops.generators import Generator as Generator
 from .ops.kinds import BoolTensor as BoolTensor
 from .ops.kinds import ByteTensor as ByteTensor

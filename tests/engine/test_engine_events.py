@@ -208,6 +208,7 @@ def test_a_write_is_told_with_the_new_version(heard: list[Any]) -> None:
     assert versions == [1, 2, 1]
 
 
+@pytest.mark.generated
 def test_a_write_that_is_heard_takes_no_more_memory(heard: list[Any]) -> None:
     x, y = w.zeros(100_000), w.ones(100_000)
     told = []

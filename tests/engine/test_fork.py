@@ -78,6 +78,7 @@ def test_no_lock_is_held_in_the_child() -> None:
     """)
 
 
+@pytest.mark.generated
 def test_the_modes_of_other_threads_are_gone() -> None:
     run(
         """
@@ -121,6 +122,7 @@ def test_a_backward_of_another_thread_is_not_the_childs() -> None:
     """)
 
 
+@pytest.mark.generated
 def test_what_the_forking_thread_has_switched_on_stays() -> None:
     run("""
     packed = []

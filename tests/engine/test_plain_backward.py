@@ -15,6 +15,8 @@ from workbench.autograd.saved_tensors import Packed
 from workbench.autograd.state import local
 from workbench.events import listeners
 
+pytestmark = pytest.mark.generated
+
 LEAVES = {"x": (3, 4), "y": (3, 4), "w": (4, 4), "v": (4,), "s": ()}
 # Each leaf once: of one that is used twice the task counts in which memory its gradient is summed.
 PROGRAMS = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -120,6 +121,11 @@ def result_type(operands: list[tuple[dtype, int]]) -> dtype:
 
     Dimensioned tensors decide within their category; a zero-dim tensor or a number only lifts the category.
     """
+    return _result_type(tuple(operands))
+
+
+@lru_cache(1000)
+def _result_type(operands: tuple[tuple[dtype, int], ...]) -> dtype:
     result: dtype | None = None
     for standing in (2, 1, 0):
         group: dtype | None = None

@@ -27,7 +27,7 @@ def ran_without_task(output: Any, gradient: Any, keep_graph: bool | None) -> boo
     Return False, with nothing run, for any other graph, and for a gradient of another shape or dtype. A
     Function's backward still finds a task; if it adds a listener or a hook, that task runs the rest.
     """
-    if listeners or state.anomaly or Packed.exist or type(output) is not Tensor:
+    if listeners or state.anomaly or state.readable or Packed.exist or type(output) is not Tensor:
         return False
     if keep_graph is not None and type(keep_graph) is not bool:
         return False

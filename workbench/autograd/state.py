@@ -31,6 +31,7 @@ dual: Any = None  # the open level of forward-mode differentiation, which all th
 inferring: dict[Modes, bool] = {}  # the threads in inference mode
 anomaly = False  # whether anomaly mode is on, which is so for all threads at once
 check_nan = True  # whether anomaly mode looks for nan
+readable: dict[Any, bool] = {}  # the open `readable()` blocks, for all threads
 off: dict[Modes, bool] = {}  # the threads in which grad mode is off
 scoped: dict[Any, bool] = {}  # the threads, by their stacks of scopes, in which a scope is open
 scopes: Any = None  # `scopes.stack` is this thread's, from when scopes.py is loaded
@@ -170,7 +171,7 @@ def _forget_other_threads() -> None:
     ):
         if on:
             unusual[name, modes] = True
-    for name, on in (("dual", dual is not None), ("anomaly", anomaly)):
+    for name, on in (("dual", dual is not None), ("anomaly", anomaly), ("readable", bool(readable))):
         if on:
             unusual[name] = True
 

@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 
 from ...autograd import state
-from ...autograd.anomaly_mode import remember
 from ...autograd.builtin_node import (
     Node1,
     Node2,
@@ -38,9 +37,9 @@ from ...autograd.saved_tensors import FREED, Packed, SavedOutput, save_results
 from ...autograd.state import again_quietly, compute, local, off, scoped, unusual
 from ...autograd.tensor import Meta, Parameter, Tensor, blank, link_view
 from ...events import emit, listeners
+from .nodes import METHODS
 from .registry import ARRAYS, DEFAULTS, TENSORS, told_arguments
 from .results import into
-from .saving import fit_of, saved_as
 from .scalars import SCALARS
 
 ARRAYS |= {
@@ -52,6 +51,7 @@ ARRAYS |= {
 }
 TENSORS |= {"read_tensor": read_tensor, "Packed": Packed}
 BACKWARDS = ("vjp", "vjp_tensors")
+METHODS_OF_SAVED = ("release", "saved_items")
 COMPILED: Counter[str] = Counter()  # how often code of one name was
 BASES = {1: Node1, 2: Node2, 3: Node3, -1: NodeN}
 
@@ -114,20 +114,27 @@ def node_class(op: Any) -> type:
         "forward_text": op.shown,
         "backward_text": op.formula_text,
         "op": op,
-        **{method: _late(op, method) for method in BACKWARDS},
     }
-    if saved:
-        body |= {"release": _late(op, "release"), "saved_items": _late(op, "saved_items")}
     if "::" in op.node_name:
         body["name"] = lambda node: op.node_name
     arity = -1 if op.variadic else len(op.tensors)
-    return tells_saved(type(op.node_name.rpartition("::")[2], (BASES[arity],), body))
+    kind = tells_saved(type(op.node_name.rpartition("::")[2], (BASES[arity],), body))
+    late_methods(op, kind)
+    return kind
+
+
+def late_methods(op: Any, kind: type) -> None:
+    """Give a class of nodes methods that compile themselves at their first call."""
+    for method in (*BACKWARDS, *METHODS_OF_SAVED) if kind.saved_names else BACKWARDS:  # type: ignore[attr-defined]
+        setattr(kind, method, _late(op, method))
 
 
 def _late(op: Any, method: str) -> Any:
-    """Return a method that compiles itself at its first call."""
+    """Return a method that compiles itself at its first call; in readable mode, it is written out in nodes.py."""
 
     def first(node: Any, *given: Any) -> Any:
+        if state.readable:
+            return METHODS[method](node, *given)
         text = _backward_text(op, method) if method in BACKWARDS else _saved_text(op, method)
         function = compiled(text, method, TENSORS if "tensors" in method else ARRAYS, op)
         setattr(op.node, method, function)
@@ -230,14 +237,13 @@ def _loads(tensors: Sequence[str], arrays: bool, lists: list[str]) -> list[str]:
 
 _THINGS = (
     *(Tensor, Parameter, Meta, np.ndarray, np.asarray, emit, edge_of, in_scope, link_view, told_arguments),
-    *(again_quietly, fit_of, remember, save_results, saved_as),
+    *(again_quietly, save_results),
 )
 NAMES: dict[str, Any] = {
     "__name__": __name__,
     "local": local,
     "off": off,
     "scoped": scoped,
-    "state": state,
     "listeners": listeners,
     "sequence": sequence,
     **{thing.__name__: thing for thing in _THINGS},
@@ -444,53 +450,32 @@ def _tell_unrecorded(op: Any) -> list[str]:
     return ["if listeners:", f"    emit(('unrecorded', OP.name, tuple({operands}), {outs}))"]
 
 
-def record_function(op: Any) -> Any:
-    """Return what records one application of an op to any operands.
-
-    It is given the op's arguments, what else its forward found out, its outputs, and which operands need a gradient.
-    """
-    needs = [f"rg{i}" for i in range(len(op.tensors))]
-    out = [] if op.variadic else [f"{', '.join(needs)}, = needs"]
-    out += [] if op.several else ["t, = outs", "r = t._array"]
-    out += _record(op, general=True)
-    out += ["for nr, t in enumerate(outs):", "    t._rg = True", "    t._nr = nr"]
-    out += ["save_results(node, outs)"] if op.results else []
-    out += ["if state.anomaly:", "    remember(node)", "return node"]
-    text = "\n".join([f"def record({', '.join([*op.order, *op.extras])}, outs, needs):", *_indented(out)]) + "\n"
-    return compiled(text, "record", dict(NAMES, NODE=op.node), op)
-
-
-def _record(op: Any, general: bool = False) -> list[str]:
-    """Record the node; in general, operands may be numbers and of different dtypes, and what is saved may not be so."""
+def _record(op: Any) -> list[str]:
+    """Record the node of a usual call; `record_node` does it for any operands."""
     out: list[str] = []
-    for name in () if general else op.extras:
+    for name in op.extras:
         out += [f"{name} = blank()", f"{name}._array = asarray(r_{name})", f"{name}._rg = False", f"{name}._nr = 0"]
         out += [f"{name}._fn = {name}._storage = {name}._meta = None"]
     out += ["node = NODE()", "node.extra = in_scope() if scoped else None"]
     out += ["node.seq = next(sequence)  # before the edges, as PyTorch does: a view's may only now be made anew"]
     if op.variadic:
-        wanted, each = ("need", "t, need in zip({}, needs)") if general else ("t._rg", "t in {}")
-        edges = f"(edge_of(t) if t._fn is None else t._fn, t._nr) if {wanted} else (None, 0)"
-        out += [f"node.parents = tuple([{edges} for {each.format(op.tensors[0])}])"]
+        edges = "(edge_of(t) if t._fn is None else t._fn, t._nr) if t._rg else (None, 0)"
+        out += [f"node.parents = tuple([{edges} for t in {op.tensors[0]}])"]
     else:
         for i, name in enumerate(op.tensors):
             out += _edge(op, i, name)
     for name in op.node.saved_names:
-        out += _save(op, name, general) if name not in op.results else []
-    loaded = {} if general else {name: f"a{i}" for i, name in enumerate(op.tensors)}
+        out += _save(op, name) if name not in op.results else []
+    loaded = {name: f"a{i}" for i, name in enumerate(op.tensors)}
     for name in op.node.shape_names:
         out += [f"node.shape_{name} = {loaded.get(name, f'{name}._array')}.shape"]
     out += [f"node.arg_{name} = {name}" for name in op.node.argument_names]
     out += [f"node.strides_{name} = {loaded.get(name, f'{name}._array')}.strides" for name in op.node.factor_names]
-    if op.broadcasts and general:
-        kept_names = "".join([f"{name}, " for name in op.kept])
-        out += [f"node.fit = fit_of(({', '.join(op.tensors)},), ({kept_names}), needs, r)"]
-    elif op.broadcasts:
-        out += _fit(op)
+    out += _fit(op) if op.broadcasts else []
     if op.several:
         own = "t._meta.view_fn" if op.kind == "views" else "t._fn"
         out += ["node.outputs = len(outs)", "for t in outs:", f"    {own} = node"]
-        return [*out, "save_results(node, outs)"] if op.results and not general else out
+        return [*out, "save_results(node, outs)"] if op.results else out
     return [*out, "t._meta.view_fn = node" if op.kind == "view" else "t._fn = node"]
 
 
@@ -511,14 +496,12 @@ def _edge(op: Any, i: int, name: str) -> list[str]:
     return edge if len(op.tensors) == 1 else [f"if rg{i}:", *_indented(edge), "else:", *_indented(none)]
 
 
-def _save(op: Any, name: str, general: bool) -> list[str]:
+def _save(op: Any, name: str) -> list[str]:
     """Save what the wanted formulas read of `name`; nothing is saved for an input without a gradient, as in PyTorch."""
     if name == "result":
         return ["node.saved_result = r", "node.counter_result = None", "node.version_result = 0"]
     version = "0 if {0}._storage is None else {0}._storage.version"
-    if general:
-        save = [f"node.saved_{name}, node.version_{name} = saved_as({name}, outs[0]._array.dtype)"]
-    elif name in op.lists:
+    if name in op.lists:
         save = [f"node.saved_{name} = tuple({name})"]
         save += [f"node.version_{name} = tuple([0 if kept is None or {version[5:].format('kept')} for kept in {name}])"]
     else:
@@ -529,7 +512,7 @@ def _save(op: Any, name: str, general: bool) -> list[str]:
     readers = [i for i, t in enumerate(op.tensors) if t in op.reads and name in op.reads[t].tensors]
     if len(readers) != 1 or len(op.tensors) == 1:
         return save
-    asks_flag = len(op.reads) == 1 or (op.simple and not general)
+    asks_flag = len(op.reads) == 1 or op.simple
     wanted = f"rg{readers[0]}" if asks_flag else f"node.next{readers[0]} is not None"
     return [f"if {wanted}:", *_indented(save), "else:", f"    node.saved_{name} = None"]
 

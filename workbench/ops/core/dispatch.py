@@ -1,7 +1,7 @@
 """The general path through any op, in three steps: interpret, compute, record.
 
-Transforms interpret it; tensors and numbers of any dtype are computed; code from codegen.py records the node. The op's
-compiled function is the last two steps without the tests that the usual call doesn't need.
+Transforms interpret it; tensors and numbers of any dtype are computed; `record_node` makes the node. The op's compiled
+function (codegen.py) is the last two steps without the tests that the usual call doesn't need.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from ...autograd import dtypes, state
 from ...autograd.function_outputs import fitted_gradient
 from ...autograd.levels import Lifted
 from ...autograd.saved_tensors import Packed, pack_saved
-from ...autograd.state import local, quietly, unusual, with_grad
+from ...autograd.state import again_quietly, compute, local, quietly, unusual, with_grad
 from ...autograd.tensor import InferenceTensor, Tensor, link_view, part_of, subclasses, wrap
 from ...events import emit, listeners
 from . import checks
+from .nodes import record_node
 from .overrides import overridden, overriding, public
 from .registry import in_formulas, told_arguments
 from .scalars import scalar_array
@@ -49,7 +50,7 @@ def perform(op: Any, args: tuple[Any, ...]) -> Performed:
 def _interpret(op: Any, args: tuple[Any, ...]) -> Performed | None:
     """Return the op as the transforms around it run it; None if only the general path is left."""
     modes = local.modes
-    if modes.levels or any([type(a) is Lifted for a in (*args, *(args[0] if op.variadic else ()))]):
+    if modes.levels or Lifted in map(type, args) or (op.variadic and Lifted in map(type, args[0])):
         from .interpreters import interpret  # most programs run no transform
 
         return interpret(op, args)
@@ -57,7 +58,7 @@ def _interpret(op: Any, args: tuple[Any, ...]) -> Performed | None:
         from .jvp import push_duals_alone
 
         return push_duals_alone(op, args)
-    if op.simple and unusual and not (modes.inference or modes.saved_hooks or state.anomaly):
+    if op.simple and unusual and not state.readable and not (modes.inference or modes.saved_hooks or state.anomaly):
         return (op.usual(*args),), ()  # below all transforms, or where another thread has something unusual going on
     return None
 
@@ -102,7 +103,10 @@ def _compute(op: Any, given: dict[str, Any], operands: list[Any]) -> tuple[list[
     for name in op.kept:
         inputs[name] = _array_of(given[name])
     try:
-        r = quietly(op.forward, *inputs.values())
+        try:
+            r = compute(op.forward, *inputs.values())
+        except RuntimeError as error:
+            r = again_quietly(error, op.forward, *inputs.values())
     except ValueError as error:
         if op.broadcasts:
             beside = [given[name]._array for name in op.kept if name not in op.lists]
@@ -129,7 +133,7 @@ def _record(
     modes = local.modes
     needs = [isinstance(t, Tensor) and t.requires_grad for t in operands]
     if modes.grad and True in needs and _is_differentiable(op, outs) and normal and not modes.inference:
-        node = op.record(*given.values(), *extras, outs, needs)
+        node = record_node(op, given, operands, extras, outs, needs)
         if modes.saved_hooks:
             pack_saved(node, outs)
         if listeners:

@@ -16,6 +16,7 @@ from ...autograd.tensor import Tensor, link_view
 from ...events import emit, listeners
 from . import vmap
 from .jvp import family, push_alone, push_tangents
+from .nodes import record_node
 from .registry import REGISTRY, SEVERAL, told_arguments
 
 Tensors = tuple[Tensor, ...]
@@ -99,7 +100,7 @@ def _record(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, Tens
     outs = _lifted(op, operands, values, level)
     needs = [type(t) is Lifted and t._level is level and t.requires_grad for t in operands]
     if local.modes.grad and True in needs and op.formulas and outs and outs[0]._array.dtype.kind == "f":
-        node = op.record(*given.values(), *extras, outs, needs)
+        node = record_node(op, given, operands, extras, outs, needs)
         if node.keeps_result:
             node.saved_result = saved_as_result(outs[0])
         if listeners:

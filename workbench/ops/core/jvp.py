@@ -30,6 +30,7 @@ from typing import Any
 
 import numpy as np
 
+from ...autograd import state
 from ...autograd.backward import gradients
 from ...autograd.forward_ad import set_tangent, tangent_of
 from ...autograd.levels import Level, Lifted, entered, lift, value_below
@@ -241,7 +242,7 @@ def _adding_up(words: dict[str, Any]) -> Any:
 def push_alone(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, Tensors] | None:
     """Return an op's outputs with tangents as the only level sees them; None if the general path must be taken."""
     modes = local.modes
-    if modes.dual is not None or modes.inference or listeners:
+    if modes.dual is not None or modes.inference or listeners or state.readable:
         return None
     alone = op.slopes.get("alone")
     if alone is None:
@@ -252,7 +253,7 @@ def push_alone(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, T
 def push_duals_alone(op: Any, args: tuple[Any, ...]) -> tuple[Tensors, Tensors] | None:
     """Return an op's outputs for plain dual tensors with their tangents; None where the other way must be taken."""
     modes = local.modes
-    if modes.dual is None or modes.inference or modes.saved_hooks or listeners:
+    if modes.dual is None or modes.inference or modes.saved_hooks or listeners or state.readable:
         return None
     alone = op.slopes.get("duals")
     if alone is None:

@@ -25,12 +25,13 @@ arrived. If formulas use `result1`, `result2`, forward returns these too, after 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from ...autograd.state import local
 from ...autograd.tensor import Tensor
-from . import codegen
+from . import codegen, nodes
 from .checks import not_a_tensor
 from .codegen import op_function
 from .described import described, explain_shared, signature_of
@@ -86,6 +87,8 @@ class Op:
         if batch is not None:
             self.batch = batch
         self.slopes: dict[str, Any] = {}
+        caller = sys._getframe(2)
+        self.declared = caller.f_code.co_filename, caller.f_lineno  # where a debugger shows its formulas
         self.doc = described(self, meaning)
 
     def __getattr__(self, name: str) -> Any:
@@ -175,12 +178,13 @@ def _reads(op: Op) -> dict[str, codegen.Reads]:
     return {name: codegen.Reads(text, known, op, name) for name, text in op.formulas.items()}
 
 
-# Made when first asked for: what each formula reads, the class of the op's nodes, the function that records one, and
-# the op's compiled function for where what is unusual has been asked about already.
+# Made when first asked for: what each formula reads, the class of the op's nodes and its slots, its formulas as
+# functions, and the op's compiled function for where what is unusual has been asked about already.
 MADE: dict[str, Callable[[Op], Any]] = {
     "reads": _reads,
     "node": codegen.node_class,
-    "record": codegen.record_function,
+    "slots": nodes.Slots,
+    "written": lambda op: {},
     "usual": lambda op: op_function(op, run_odd, unusual={}),
 }
 

@@ -27,7 +27,7 @@ def _version_of(saved: Tensor | None) -> int:
     return 0 if saved is None else saved._version
 
 
-def fit_of(operands: tuple[Any, ...], kept: tuple[Any, ...], needs: list[bool], result: np.ndarray) -> Any:
+def fit_of(operands: list[Any], kept: list[Any], needs: list[bool], result: np.ndarray) -> Any:
     """Return what each wanted gradient must be made into, as (shape, dtype); None where all fit already."""
     shape = None
     for t in operands:

@@ -1,0 +1,111 @@
+"""Readable mode: what runs are the lines that ARCHITECTURE.md names, and they do what generated code does."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import workbench as torch
+from workbench.autograd import state
+
+PACKAGE = Path(torch.__file__).parent
+
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return 2 * grad * x
+
+
+def lines(program: Any) -> list[tuple[str, str]]:
+    """Run a program; return the file and the text of each line of the package that ran, as a debugger has them."""
+    found: list[tuple[str, str]] = []
+
+    def trace(frame: Any, event: str, _: Any) -> Any:
+        file = frame.f_code.co_filename
+        inside = file.startswith(str(PACKAGE))
+        if event == "line" and (inside or file.startswith("<workbench")):
+            name = Path(file).relative_to(PACKAGE).as_posix() if inside else file
+            found.append((name, linecache.getline(file, frame.f_lineno).strip()))
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        program()
+    finally:
+        sys.settrace(before)
+    return found
+
+
+def test_a_debugger_stops_where_the_page_says() -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    Square.apply(x).sum().backward()  # so that code is generated, which may not run below
+    x.grad = None
+    with torch.readable():
+        ran = lines(lambda: Square.apply(x).sum().backward())
+    assert x.grad is not None and x.grad.tolist() == [2.0, 4.0]
+    files = {name for name, _ in ran}
+    page = (PACKAGE / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    table = page.split("| file | what to look for |")[1].split("\n\n")[0]
+    named = [row.split("`")[1] for row in table.splitlines() if row.startswith("| `")]
+    assert len(named) > 8 and [name for name in named if name not in files] == []
+    # Of generated code only the function of an operation is left, which leads to dispatch.
+    generated = {text for name, text in ran if name.startswith("<")}
+    assert generated and all(text.startswith(("if unusual", "return dispatch(")) for text in generated), generated
+    formulas = {text for name, text in ran if name == "ops/reduction.py" and "grad" in text}
+    assert formulas == {'self="expand(grad, self.shape)",'}
+
+
+def test_it_ends_with_the_block_also_where_an_error_ends_it() -> None:
+    on = dict(state.unusual)
+    with torch.readable(), torch.readable():
+        pass
+    with pytest.raises(KeyError), torch.readable():
+        raise KeyError
+    assert on == state.unusual
+
+    @torch.readable()
+    def inside() -> bool:
+        return bool(state.readable)
+
+    assert inside() and on == state.unusual
+
+
+def test_it_is_on_for_all_threads() -> None:
+    found: list[list[tuple[str, str]]] = []
+    x = torch.ones(2, requires_grad=True)
+    with torch.readable():
+        thread = threading.Thread(target=lambda: found.append(lines(lambda: (x * x).sum().backward())))
+        thread.start()
+        thread.join()
+    assert "autograd/engine.py" in dict(found[0])
+
+
+def test_an_error_in_a_formula_names_the_line_of_its_declaration() -> None:
+    x = torch.ones(2, requires_grad=True)
+    y = (x * 1).exp()
+    y.add_(1)
+    with torch.readable(), pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+@pytest.mark.parametrize("value, on", [("1", True), ("0", False), ("", False)])
+def test_a_variable_switches_it_on(value: str, on: bool) -> None:
+    code = "import workbench; from workbench.autograd import state; print(bool(state.readable))"
+    given = {**os.environ, "WORKBENCH_READABLE": value}
+    said = subprocess.run([sys.executable, "-c", code], env=given, capture_output=True, text=True, check=True).stdout
+    assert said.strip() == str(on)
