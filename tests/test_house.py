@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 from lab import CHECKOUT
-from write_rooms import PAGE, lines, rooms, written
+from write_rooms import PAGE, README, ROW, SENTENCE, lines, sizes
+from write_rooms import part_of as part_of_house
 
 PACKAGE = CHECKOUT / "workbench"
 
@@ -231,8 +232,78 @@ def test_the_reading_path_is_short() -> None:
     assert sum(length.values()) <= LONGEST_PATH
 
 
-def test_the_page_has_a_row_for_each_part() -> None:
-    assert written(PAGE.read_text(encoding="utf-8")).keys() == rooms().keys(), "python tests/write_rooms.py"
+def test_the_page_and_the_readme_say_how_large_each_part_is() -> None:
+    rows = re.findall(ROW, PAGE.read_text(encoding="utf-8"))
+    assert rows == [*sizes()], "python tests/write_rooms.py"
+    (said,) = SENTENCE.findall(README.read_text(encoding="utf-8"))
+    told = int(re.sub(r"\D", "", said))
+    assert abs(told - sizes()["core"]) < 0.05 * told, "python tests/write_rooms.py"
+
+
+CORE = [path for path in FILES if part_of_house(path.relative_to(PACKAGE).as_posix()) == "core"]
+
+
+def core_imports(path: Path) -> Iterator[tuple[str, int]]:
+    """The files of the package that a file imports, but for what a module's `__getattr__` loads by name."""
+    doors = [node for node in walked(path) if isinstance(node, ast.FunctionDef) and node.name == "__getattr__"]
+    behind = {id(each) for door in doors for each in ast.walk(door)}
+    package = path.relative_to(CHECKOUT).parts[:-1]
+    for node in walked(path):
+        if not isinstance(node, ast.ImportFrom) or not node.level or id(node) in behind:
+            continue
+        base = CHECKOUT.joinpath(*package[: len(package) - node.level + 1], *(node.module or "").split("."))
+        for place in (base, *(base / alias.name for alias in node.names)):
+            for file in (place.with_suffix(".py"), place / "__init__.py"):
+                if file.exists() and file != PACKAGE / "__init__.py":
+                    yield file.relative_to(PACKAGE).as_posix(), node.lineno
+
+
+@pytest.mark.parametrize("path", CORE, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_the_core_imports_nothing_of_the_other_parts(path: Path) -> None:
+    other = [(name, line) for name, line in core_imports(path) if part_of_house(name) != "core"]
+    assert other == []
+
+
+WITHOUT_THE_REST = """
+import sys, types
+package = types.ModuleType("workbench")  # not the front door, which loads the library
+package.__path__ = [sys.argv[1]]
+sys.modules["workbench"] = package
+import workbench.func
+import workbench.ops
+from workbench.autograd import Function, grad
+from workbench.ops.creation import randn, tensor
+
+class Square(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return 2 * grad * x
+
+x = tensor([1.0, 2.0], requires_grad=True)
+Square.apply(x).sum().backward()
+(second,) = grad(grad((x ** 3).sum(), x, create_graph=True)[0].sum(), x)
+each = workbench.func.vmap(workbench.func.grad(lambda a: (a.sin() @ a).sum()))(randn(3, 2))
+x.data.add_(1)
+print(x.grad.tolist(), second.tolist(), tuple(each.shape), x.tolist())
+print(*sorted(name for name in sys.modules if name.startswith("workbench.")))
+"""
+
+
+def test_the_core_works_without_the_other_parts() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_THE_REST, str(PACKAGE)], capture_output=True, text=True, check=True
+    )
+    said, loaded = done.stdout.splitlines()
+    assert said == "[2.0, 4.0] [6.0, 12.0] (3, 2) [2.0, 3.0]"
+    files = [PACKAGE.joinpath(*name.split(".")[1:]) for name in loaded.split()]
+    names = [f"{place.relative_to(PACKAGE).as_posix()}{'/' if place.is_dir() else '.py'}" for place in files]
+    assert {part_of_house(name) for name in names} == {"core"}
 
 
 LONGEST_FUNCTION = 80  # lines

@@ -1,4 +1,4 @@
-"""Write how large each room of the package is into ARCHITECTURE.md: python tests/write_rooms.py"""
+"""Write how large each part of the package is into ARCHITECTURE.md and the README: python tests/write_rooms.py"""
 
 from __future__ import annotations
 
@@ -7,7 +7,23 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1] / "workbench"
 PAGE = PACKAGE / "ARCHITECTURE.md"
-ROW = re.compile(r"^\| (`\w+/`|files beside them|together) \| ([\d,]+) \| ([\d,]+) \|\n", re.MULTILINE)
+README = PACKAGE.parent / "README.md"
+# What each part has: folders and files. A file belongs to the most exact name here.
+PARTS = {
+    "core": "autograd/ ops/ func/ events.py errors.py absent.py",
+    "library": "ops/library/ nn/ optim/ utils/ distributions/ linalg.py random.py autograd/gradcheck.py "
+    "autograd/functional.py autograd/variable.py",
+    "compat": "amp.py backends/ compiler.py cuda/ jit.py settings.py version.py ops/library/kinds.py",
+    "pictures": "trace/ views/ scene/ widgets/ stepper/ tools/ recording.py live_recording.py serialization.py",
+    "diagnosis": "health/ watching/ callbacks/ diagnosis.py explanation.py",
+    "bridges": "bridges/",
+    "course": "classroom/ cli/",
+    "front door": "__init__.py __main__.py",
+}
+ROW = re.compile(
+    r"^\| (core|library|compat|pictures|diagnosis|bridges|course|front door|together) \| .* \|\n", re.MULTILINE
+)
+SENTENCE = re.compile(r"The core is [\d,]+ lines")
 
 
 def lines(path: Path) -> int:
@@ -15,36 +31,38 @@ def lines(path: Path) -> int:
     return path.read_text(encoding="utf-8").count("\n")
 
 
-def rooms(package: Path = PACKAGE) -> dict[str, int]:
-    """The lines of Python in each room, the largest first, then those of the files beside the rooms and of all."""
-    found: dict[str, int] = {}
-    beside = 0
+def part_of(name: str) -> str:
+    """The part that a file of the package belongs to, by its path: `ops/library/linalg.py` is "library"."""
+    known = [(len(place), part) for part, places in PARTS.items() for place in places.split() if name.startswith(place)]
+    assert known, f"give {name} a part in tests/write_rooms.py"
+    return max(known)[1]
+
+
+def sizes(package: Path = PACKAGE) -> dict[str, int]:
+    """The lines of Python in each part, and of all."""
+    found = dict.fromkeys(PARTS, 0)
     for path in package.rglob("*.py"):
-        room, *inner = path.relative_to(package).parts
-        if inner:
-            found[f"`{room}/`"] = found.get(f"`{room}/`", 0) + lines(path)
-        else:
-            beside += lines(path)
-    ranked = dict(sorted(found.items(), key=lambda each: -each[1]))
-    return ranked | {"files beside them": beside, "together": sum(found.values()) + beside}
+        found[part_of(path.relative_to(package).as_posix())] += lines(path)
+    return found | {"together": sum(found.values())}
 
 
-def written(page: str) -> dict[str, tuple[int, int]]:
-    """What the page says of each room: its lines when this table began, and those it has."""
-    return {room: (_number(begin), _number(now)) for room, begin, now in ROW.findall(page)}
-
-
-def table(began: dict[str, int]) -> str:
+def table() -> str:
     """The rows of the table."""
-    return "".join([f"| {room} | {began.get(room, 0):,} | {now:,} |\n" for room, now in rooms().items()])
+    rows = []
+    for part, count in sizes().items():
+        places = ", ".join([f"`{place}`" for place in PARTS.get(part, "").split()])
+        rows.append(f"| {part} | {places} | {count:,} |\n")
+    return "".join(rows)
 
 
-def _number(text: str) -> int:
-    return int(text.replace(",", ""))
+def said(count: int) -> str:
+    """What the README says of the core, to the next hundred."""
+    return f"The core is {round(count, -2):,} lines"
 
 
 if __name__ == "__main__":
     text = PAGE.read_text(encoding="utf-8")
-    began = {room: begin for room, (begin, _) in written(text).items()}
     first = next(ROW.finditer(text)).start()
-    PAGE.write_text(text[:first] + table(began) + ROW.sub("", text[first:]), encoding="utf-8")
+    PAGE.write_text(text[:first] + table() + ROW.sub("", text[first:]), encoding="utf-8")
+    text = README.read_text(encoding="utf-8")
+    README.write_text(SENTENCE.sub(said(sizes()["core"]), text), encoding="utf-8")

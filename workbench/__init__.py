@@ -37,7 +37,6 @@ from .autograd.grad_mode import (
     set_grad_enabled,
 )
 from .autograd.tensor import Size, Tensor
-from .ops import FUNCTIONS as _operations
 from .ops.convert import as_tensor, asarray, from_numpy, is_inference
 from .ops.core.checks import device
 from .ops.core.formats import (
@@ -77,7 +76,8 @@ from .ops.creation import (
     zeros,
     zeros_like,
 )
-from .ops.draws import normal, poisson
+from .ops.library import FUNCTIONS as _operations
+from .ops.library.draws import normal, poisson
 
 __version__ = "0.1.0"
 double, float, half, long, int = float64, float32, float16, int64, int32
@@ -104,8 +104,8 @@ _on_first_use = {
     "scope": "autograd.scopes",
     "drive": "bridges.own_engine",
     "vmap": "func",
-    "conv2d": "ops.convolution",
-    "layer_norm": "ops.normalization",
+    "conv2d": "ops.library.convolution",
+    "layer_norm": "ops.library.normalization",
     "compile": "compiler",
     "Generator": "ops.generators",
     **dict.fromkeys(
@@ -124,7 +124,7 @@ _on_first_use = {
             "result_type",
             "set_default_tensor_type",
         ),
-        "ops.kinds",
+        "ops.library.kinds",
     ),
     **dict.fromkeys(
         (

@@ -5,7 +5,7 @@ from typing import Any as _Any
 from .absent import PATH as _PATH
 from .absent import refusal as _refusal
 from .errors import LinAlgError
-from .ops.linalg import (
+from .ops.library.linalg import (
     cholesky,
     cond,
     det,
@@ -27,9 +27,9 @@ from .ops.linalg import (
     vecdot,
     vector_norm,
 )
-from .ops.linalg import linalg_cross as cross
-from .ops.linalg import linalg_diagonal as diagonal
-from .ops.linalg import linalg_norm as norm
+from .ops.library.linalg import linalg_cross as cross
+from .ops.library.linalg import linalg_diagonal as diagonal
+from .ops.library.linalg import linalg_norm as norm
 from .ops.linear import matmul
 
 __path__ = _PATH  # so that `from ... import` of an absent name is refused by a sentence (absent.py)

@@ -15,7 +15,7 @@ import workbench as w
 from workbench.autograd.scopes import scope_of
 from workbench.func import functional_call, grad, jvp, vmap
 from workbench.nn import functional as F
-from workbench.ops import convolution
+from workbench.ops.library import convolution
 
 # Parameters begin evenly between bounds: how large the largest of each is, at most and at least.
 BOUNDS = {

@@ -32,9 +32,10 @@ from op_samples import (
 import workbench as w
 from workbench.autograd.gradcheck import GradcheckError
 from workbench.autograd.tensor import Tensor
-from workbench.ops import _LATER, REGISTRY
+from workbench.ops import REGISTRY
 from workbench.ops.core.dispatch import dispatch
 from workbench.ops.core.registry import SEVERAL, TENSORS
+from workbench.ops.library import _LATER
 from workbench.ops.shape import summed, sums
 
 CASTS = ("to_copy", "strided", "_as(")  # whose arguments name a dtype
@@ -52,7 +53,7 @@ UNKNOWN = """
 import builtins, re, sys, workbench
 from importlib import import_module
 from workbench.ops.core.registry import ABBREVIATIONS, ARRAYS, REGISTRY
-import_module(f"workbench.ops.{sys.argv[1]}")
+import_module(f"workbench.ops.library.{sys.argv[1]}")
 texts = [text for op in REGISTRY.values() for text in (*op.formulas.values(), op.tangent or "")]
 texts += [text for _, text in ABBREVIATIONS.values()]
 print({word for text in texts for word in re.findall(r"\\w+(?=\\()", text)} - {*ARRAYS, *dir(builtins)})

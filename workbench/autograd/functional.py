@@ -6,7 +6,7 @@ unless `create_graph`. An output that doesn't depend on an input gives zeros, or
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,26 +18,11 @@ from .forward_ad import dual_level, make_dual, unpack_dual
 from .grad_mode import enable_grad
 from .levels import AUTOGRAD, entered, lift, with_batch
 from .tensor import Tensor, wrap
+from .unit_vectors import unit_vectors
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 Parts = list[list[Tensor]]
-
-
-def unit_vectors(tensors: Sequence[Tensor], chunk_size: int | None = None) -> Iterator[list[Tensor]]:
-    """Return the unit vectors for all elements of the tensors: row k of each array is its part of the k-th vector.
-
-    At most `chunk_size` rows come at a time.
-    """
-    sizes = [t.numel() for t in tensors]
-    total = sum(sizes)
-    step = total if chunk_size is None else min(chunk_size, total)
-    for first in range(0, total, step) if total else (0,):
-        count, start, chunk = min(step, total - first), 0, []
-        for t, size in zip(tensors, sizes, strict=True):
-            chunk.append(wrap(np.eye(count, size, first - start, t._array.dtype).reshape(count, *t._array.shape)))
-            start += size
-        yield chunk
 
 
 def need_history(tensors: Sequence[Tensor | None], refusal: str, strict: bool) -> None:

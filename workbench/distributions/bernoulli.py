@@ -10,7 +10,7 @@ from ..autograd.grad_mode import no_grad
 from ..autograd.tensor import Size, Tensor
 from ..ops.comparison import where
 from ..ops.creation import rand
-from ..ops.losses import binary_cross_entropy_with_logits
+from ..ops.library.losses import binary_cross_entropy_with_logits
 from . import constraints
 from .distribution import ONE_OF_TWO, Distribution, broadcast_all, clamped, made_once
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ..autograd.grad_mode import no_grad
 from ..autograd.tensor import Size, Tensor
 from ..ops.creation import arange, full, rand
-from ..ops.grids import broadcast_tensors
+from ..ops.library.grids import broadcast_tensors
 from . import constraints
 from .distribution import ONE_OF_TWO, Distribution, clamped, made_once
 

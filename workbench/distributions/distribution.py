@@ -10,7 +10,7 @@ from ..autograd.dtypes import get_default_dtype
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..autograd.tensor import Size, Tensor
 from ..ops.creation import tensor
-from ..ops.grids import broadcast_tensors
+from ..ops.library.grids import broadcast_tensors
 from .constraints import Constraint
 
 # What distributions refuse, word for word PyTorch's (PyTorch 2.13).

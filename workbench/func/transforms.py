@@ -14,12 +14,12 @@ from typing import Any
 from .. import errors
 from ..autograd.backward import gradients, seeds_of
 from ..autograd.forward_ad import check_size, set_tangent, tangent_of
-from ..autograd.functional import unit_vectors
 from ..autograd.graph import disable_saved_tensors_hooks
 from ..autograd.levels import Level, Lifted, as_given, at, batched, below, entered, lift, value_below
 from ..autograd.pytree import LEAF, TreeSpec, broadcast_prefix, tree_flatten, tree_map, tree_unflatten
 from ..autograd.state import local, unusual
 from ..autograd.tensor import Tensor
+from ..autograd.unit_vectors import unit_vectors
 from ..events import failed
 from ..ops.core.checks import dim_index
 from ..ops.core.registry import TENSORS

@@ -11,17 +11,18 @@ from ..absent import refusal
 from ..autograd.dtypes import dtype as Dtype
 from ..autograd.tensor import Tensor
 from ..errors import warn
-from ..ops import activation, math
-from ..ops.activation import gelu, logsigmoid
-from ..ops.convolution import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
+from ..ops import math
 from ..ops.core.checks import number_of
 from ..ops.core.described import described_in_place as _described_in_place
 from ..ops.core.described import explain_shared as _explain_shared
 from ..ops.creation import empty_like, zeros_like
-from ..ops.divergence import kl_div
-from ..ops.folds import fold, unfold
 from ..ops.inplace import write
-from ..ops.layers import (
+from ..ops.library import activation
+from ..ops.library.activation import gelu, logsigmoid
+from ..ops.library.convolution import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
+from ..ops.library.divergence import kl_div
+from ..ops.library.folds import fold, unfold
+from ..ops.library.layers import (
     alpha_dropout,
     dropout,
     dropout1d,
@@ -32,8 +33,7 @@ from ..ops.layers import (
     one_hot,
     scaled_dot_product_attention,
 )
-from ..ops.linear import linear
-from ..ops.losses import (
+from ..ops.library.losses import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
     cross_entropy,
@@ -44,10 +44,9 @@ from ..ops.losses import (
     smooth_l1_loss,
     soft_margin_loss,
 )
-from ..ops.math import sigmoid, tanh
-from ..ops.normalization import batch_norm, group_norm, instance_norm, layer_norm
-from ..ops.padding import pad
-from ..ops.piecewise import (
+from ..ops.library.normalization import batch_norm, group_norm, instance_norm, layer_norm
+from ..ops.library.padding import pad
+from ..ops.library.piecewise import (
     celu,
     glu,
     hardshrink,
@@ -61,8 +60,8 @@ from ..ops.piecewise import (
     softshrink,
     threshold,
 )
-from ..ops.pixels import channel_shuffle, pixel_shuffle, pixel_unshuffle
-from ..ops.pooling import (
+from ..ops.library.pixels import channel_shuffle, pixel_shuffle, pixel_unshuffle
+from ..ops.library.pooling import (
     adaptive_max_pool1d,
     adaptive_max_pool2d,
     avg_pool1d,
@@ -71,7 +70,9 @@ from ..ops.pooling import (
     max_pool1d,
     max_pool2d,
 )
-from ..ops.resampling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, interpolate
+from ..ops.library.resampling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, interpolate
+from ..ops.linear import linear
+from ..ops.math import sigmoid, tanh
 from .losses import (
     cosine_embedding_loss,
     cosine_similarity,

@@ -7,10 +7,10 @@ import math
 from .. import errors
 from ..autograd.grad_mode import no_grad
 from ..autograd.tensor import Tensor
-from ..ops.activation import logsigmoid
 from ..ops.comparison import minimum, where
 from ..ops.creation import ones_like, zeros_like
-from ..ops.losses import MEAN, SUM, _reduction
+from ..ops.library.activation import logsigmoid
+from ..ops.library.losses import MEAN, SUM, _reduction
 
 LOSS_DIMS = (
     "margin_ranking_loss : All input tensors should have same dimension but got sizes: "

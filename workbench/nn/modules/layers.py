@@ -11,7 +11,7 @@ from ...autograd.grad_mode import no_grad
 from ...autograd.tensor import Parameter, Tensor
 from ...errors import DROPOUT_PROBABILITY, PADDING_INDEX, warn
 from ...ops.creation import empty, rand
-from ...ops.losses import _reduction
+from ...ops.library.losses import _reduction
 from .. import functional as F
 from .. import init
 from .module import Module

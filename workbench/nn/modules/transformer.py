@@ -13,7 +13,7 @@ from ...autograd.tensor import Parameter, Tensor
 from ...errors import warn
 from ...ops.creation import empty, zeros
 from ...ops.join_split import cat
-from ...ops.layers import additive, attention_weights
+from ...ops.library.layers import additive, attention_weights
 from .. import functional as F
 from .. import init
 from .layers import Dropout, Linear

@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from .. import errors
-from ..autograd import dtypes
-from ..autograd.dtypes import dtype as Dtype
-from ..autograd.tensor import Tensor
-from ..events import emit, listeners
-from .core.checks import check_tensor, int_of
-from .core.op import define, operation
-from .core.results import into
-from .creation import drawn, randn
-from .creation import generator as generator_of
+from ... import errors
+from ...autograd import dtypes
+from ...autograd.dtypes import dtype as Dtype
+from ...autograd.tensor import Tensor
+from ...events import emit, listeners
+from ..core.checks import check_tensor, int_of
+from ..core.op import define, operation
+from ..core.results import into
+from ..creation import drawn, randn
+from ..creation import generator as generator_of
+from ..inplace import check_chances
 from .grids import broadcast_tensors
-from .inplace import check_chances
 
 # What these refuse, word for word PyTorch's (PyTorch 2.13).
 STD_SIGN = "normal expects std >= 0.0, but found std {:g}"

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import errors
-from ..autograd import dtypes
-from ..autograd.tensor import Tensor
-from .core.checks import number_of, only_floats
-from .core.op import define, operation
-from .core.registry import abbreviation, in_formulas
-from .core.results import into
-from .math import elementary
+from ... import errors
+from ...autograd import dtypes
+from ...autograd.tensor import Tensor
+from ..core.checks import number_of, only_floats
+from ..core.op import define, operation
+from ..core.registry import abbreviation, in_formulas
+from ..core.results import into
+from ..math import elementary
 
 OUT_DTYPE = "nan_to_num: dtype of out: {0} should be same as input: {1}"
 in_formulas("ln2", math.log(2), math.log(2))

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import errors
-from ..autograd.tensor import Tensor
-from .core.checks import tensors_only
-from .core.op import define
+from ... import errors
+from ...autograd.tensor import Tensor
+from ..core.checks import tensors_only
+from ..core.op import define
 from .resampling import Row, _family, _pair_of
 
 Ints = tuple[int, ...]

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd import dtypes
-from ..autograd.dtypes import dtype as Dtype
-from ..autograd.tensor import Tensor
-from ..errors import kind_of, warn
-from .convert import TYPES, tensortype
-from .core.checks import one_number, wrong
+from ...autograd import dtypes
+from ...autograd.dtypes import dtype as Dtype
+from ...autograd.tensor import Tensor
+from ...errors import kind_of, warn
+from ..convert import TYPES, tensortype
+from ..core.checks import one_number, wrong
 
 
 def _kind(function: str, argument: str, position: int, given: Any) -> Dtype:

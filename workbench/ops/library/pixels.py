@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..autograd.tensor import Tensor
-from .core.checks import int_of, tensors_only
-from .core.op import define
-from .core.results import in_rows
+from ...autograd.tensor import Tensor
+from ..core.checks import int_of, tensors_only
+from ..core.op import define
+from ..core.results import in_rows
 
 
 def _shuffled(a: np.ndarray, factor: int) -> np.ndarray:

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from .. import errors
-from ..autograd import dtypes
-from ..autograd.tensor import Tensor
-from ..errors import warn
-from .core import checks
-from .core.op import define, operation
-from .core.registry import in_formulas
-from .core.results import into
-from .linear import added_to, dotted
+from ... import errors
+from ...autograd import dtypes
+from ...autograd.tensor import Tensor
+from ...errors import warn
+from ..core import checks
+from ..core.op import define, operation
+from ..core.registry import in_formulas
+from ..core.results import into
+from ..linear import added_to, dotted
 
 INTEGER_DIVISION = (
     "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true "

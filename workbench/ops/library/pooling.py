@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import errors
-from ..autograd.tensor import Tensor
+from ... import errors
+from ...autograd.tensor import Tensor
+from ..core.checks import ints_of, only_floats, tensors_only
+from ..core.op import define
 from .convolution import Ints, _each
-from .core.checks import ints_of, only_floats, tensors_only
-from .core.op import define
 from .resampling import INPUT_DIMENSION, ONE_SIZE, avg_pool2d_op, avg_pool3d_op, check_ndim, check_windows, outputs
 
 

@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from .. import errors
-from ..autograd.levels import elements as array_of
-from ..autograd.levels import is_batched
-from ..autograd.state import local
-from ..autograd.tensor import Tensor, wrap
-from .comparison import where
-from .core.checks import check_tensor, dim_index, dims_of, int_of, ints_of, numpy_names
-from .core.op import define, operation
-from .core.results import as_int64, into
-from .join_split import cat, stack
+from ... import errors
+from ...autograd.levels import elements as array_of
+from ...autograd.levels import is_batched
+from ...autograd.state import local
+from ...autograd.tensor import Tensor, wrap
+from ..comparison import where
+from ..core.checks import check_tensor, dim_index, dims_of, int_of, ints_of, numpy_names
+from ..core.op import define, operation
+from ..core.results import as_int64, into
+from ..join_split import cat, stack
+from ..linear import dot, mm
+from ..reduction import sort, std, var
+from ..shape import _unsafe_view
 from .linalg import vector_norm
-from .linear import dot, mm
-from .reduction import sort, std, var
-from .shape import _unsafe_view
 
 
 @operation(in_place=True)

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from .. import errors
-from ..autograd import dtypes
-from ..autograd.tensor import Tensor
-from .core.checks import FEW, bool_of, dim_index, dims_of, numpy_names, only_floats
-from .core.op import define, operation
-from .core.registry import abbreviation, explained, in_formulas
-from .core.results import in_rows
-from .core.scalars import SCALARS
-from .math import _erf, logistic
-from .shape import sums
+from ... import errors
+from ...autograd import dtypes
+from ...autograd.tensor import Tensor
+from ..core.checks import FEW, bool_of, dim_index, dims_of, numpy_names, only_floats
+from ..core.op import define, operation
+from ..core.registry import abbreviation, explained, in_formulas
+from ..core.results import in_rows
+from ..core.scalars import SCALARS
+from ..math import _erf, logistic
+from ..shape import sums
 
 in_formulas(
     explained("total(x, dim)", "sum_dim(x, (dim,), True) if x.ndim else x"),

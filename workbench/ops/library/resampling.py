@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.tensor import Tensor
-from .core.checks import only_floats, tensors_only
-from .core.op import define
+from ...autograd.tensor import Tensor
+from ..core.checks import only_floats, tensors_only
+from ..core.op import define
 
 Ints = tuple[int, ...]
 ONE_SIZE = "{}() argument 'output_size' should contain one int (got {})"

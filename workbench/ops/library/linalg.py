@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from .. import errors
-from ..autograd import dtypes
-from ..autograd.grad_mode import no_grad
-from ..autograd.tensor import Tensor, wrap
-from ..errors import LinAlgError, kind_of, warn
+from ... import errors
+from ...autograd import dtypes
+from ...autograd.grad_mode import no_grad
+from ...autograd.tensor import Tensor, wrap
+from ...errors import LinAlgError, kind_of, warn
+from ..core.checks import bool_of, check_tensor, dim_index, int_of, is_vector, not_a_tensor, number_of, word
+from ..core.described import explain_shared
+from ..core.op import operation
+from ..core.registry import TENSORS
+from ..core.results import into, into_each, results_of
+from ..join_split import diagonal
+from ..linear import matmul
+from ..reduction import amax, amin, norm
 from . import matrices
-from .core.checks import bool_of, check_tensor, dim_index, int_of, is_vector, not_a_tensor, number_of, word
-from .core.described import explain_shared
-from .core.op import operation
-from .core.registry import TENSORS
-from .core.results import into, into_each, results_of
-from .join_split import diagonal
-from .linear import matmul
-from .reduction import amax, amin, norm
 
 FLOATS_ONLY = "This function doesn't handle types other than float and double"
 

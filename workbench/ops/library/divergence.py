@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..autograd.tensor import Tensor
-from ..errors import warn
-from .core.op import define
+from ...autograd.tensor import Tensor
+from ...errors import warn
+from ..core.op import define
 from .losses import _reduction
 
 MEAN_OF_ALL = (

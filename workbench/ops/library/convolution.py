@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import errors
-from ..autograd.tensor import Tensor
-from ..errors import warn
-from .core.checks import tensors_only
-from .core.op import define
-from .core.registry import in_formulas
+from ... import errors
+from ...autograd.tensor import Tensor
+from ...errors import warn
+from ..core.checks import tensors_only
+from ..core.op import define
+from ..core.registry import in_formulas
 from .padding import constant_pad
 
 Ints = tuple[int, ...]

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import errors
-from ..autograd.tensor import Tensor
+from ... import errors
+from ...autograd.tensor import Tensor
+from ..core.checks import dim_index, ints_of, only_floats, tensors_only
+from ..core.op import define
+from ..core.registry import in_formulas
 from .convolution import Ints, columns_of, extents, put_together
-from .core.checks import dim_index, ints_of, only_floats, tensors_only
-from .core.op import define
-from .core.registry import in_formulas
 
 _HOW = "kernel_size, dilation, padding, stride"
 

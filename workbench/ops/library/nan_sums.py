@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import errors
-from ..autograd import dtypes
-from ..autograd.tensor import Tensor
-from .core.checks import dims_of, numpy_names
-from .core.op import define, operation
-from .core.results import into_as
-from .shape import summed
+from ... import errors
+from ...autograd import dtypes
+from ...autograd.tensor import Tensor
+from ..core.checks import dims_of, numpy_names
+from ..core.op import define, operation
+from ..core.results import into_as
+from ..shape import summed
 
 _nansum = define(
     "NansumBackward0",

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.tensor import wrap
-from ..errors import LinAlgError
-from .core.checks import is_vector
-from .core.op import define
-from .core.registry import ARRAYS, TENSORS, in_formulas
-from .linear import dot
+from ...autograd.tensor import wrap
+from ...errors import LinAlgError
+from ..core.checks import is_vector
+from ..core.op import define
+from ..core.registry import ARRAYS, TENSORS, in_formulas
+from ..linear import dot
 
 Words = dict[str, Any]
 Array = np.ndarray

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.tensor import Tensor
+from ...autograd.tensor import Tensor
+from ..core.checks import dim_index, only_floats, tensors_only
+from ..core.op import define
+from ..core.registry import abbreviation, explained, in_formulas
+from ..creation import empty_like, ones_like
+from ..inplace import write
+from ..join_split import cat
+from ..math import logistic
 from .activation import _elu_of
-from .core.checks import dim_index, only_floats, tensors_only
-from .core.op import define
-from .core.registry import abbreviation, explained, in_formulas
-from .creation import empty_like, ones_like
-from .inplace import write
-from .join_split import cat
-from .math import logistic
 
 
 def _no_bool(args: tuple[Any, ...]) -> tuple[Any, ...]:

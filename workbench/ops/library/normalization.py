@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import errors
-from ..autograd.tensor import Tensor
-from .core.checks import int_of, ints_of, number_of, only_floats, tensors_only
-from .core.op import define
-from .core.registry import TENSORS, abbreviation, explained, in_formulas
-from .core.results import in_rows
-from .reduction import _count_of
-from .shape import adder, per_channel, sums
+from ... import errors
+from ...autograd.tensor import Tensor
+from ..core.checks import int_of, ints_of, number_of, only_floats, tensors_only
+from ..core.op import define
+from ..core.registry import TENSORS, abbreviation, explained, in_formulas
+from ..core.results import in_rows
+from ..reduction import _count_of
+from ..shape import adder, per_channel, sums
 
 Ints = tuple[int, ...]
 

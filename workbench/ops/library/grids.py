@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import errors
-from ..autograd.tensor import Tensor, wrap
-from ..errors import warn
-from .core import checks
-from .core.checks import check_broadcast, dim_index, int_of
-from .core.op import operation
-from .indexing import index_select
-from .shape import flatten, unsqueeze
+from ... import errors
+from ...autograd.tensor import Tensor, wrap
+from ...errors import warn
+from ..core import checks
+from ..core.checks import check_broadcast, dim_index, int_of
+from ..core.op import operation
+from ..indexing import index_select
+from ..shape import flatten, unsqueeze
 
 # What these refuse or warn of, word for word PyTorch's (PyTorch 2.13).
 GRID_EMPTY = "meshgrid expects a non-empty TensorList"

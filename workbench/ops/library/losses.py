@@ -7,19 +7,28 @@ from typing import Any
 
 import numpy as np
 
-from .. import errors
-from ..autograd import dtypes
-from ..autograd.levels import elements
-from ..autograd.state import local
-from ..autograd.tensor import Tensor, wrap
-from ..errors import warn
+from ... import errors
+from ...autograd import dtypes
+from ...autograd.levels import elements
+from ...autograd.state import local
+from ...autograd.tensor import Tensor, wrap
+from ...errors import warn
+from ..comparison import where_
+from ..core.checks import (
+    INT64,
+    all_within,
+    check_broadcast,
+    check_width,
+    no_bools,
+    number_of,
+    only_floats,
+    tensors_only,
+)
+from ..core.op import define
+from ..core.registry import abbreviation, in_formulas
+from ..core.results import grid, places_along
+from ..shape import summed
 from .activation import _log_softmax
-from .comparison import where_
-from .core.checks import INT64, all_within, check_broadcast, check_width, no_bools, number_of, only_floats, tensors_only
-from .core.op import define
-from .core.registry import abbreviation, in_formulas
-from .core.results import grid, places_along
-from .shape import summed
 
 NONE = 0  # as PyTorch numbers the reductions
 MEAN = 1

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import errors
-from ..autograd.levels import elements
-from ..autograd.tensor import Tensor
-from .core.checks import INT64, check_broadcast, check_tensor, dim_index, held, number_of, tensors_only
-from .core.op import define, operation
-from .core.registry import abbreviation
-from .core.results import copied
+from ... import errors
+from ...autograd.levels import elements
+from ...autograd.tensor import Tensor
+from ..core.checks import INT64, check_broadcast, check_tensor, dim_index, held, number_of, tensors_only
+from ..core.op import define, operation
+from ..core.registry import abbreviation
+from ..core.results import copied
 
 
 def _with_slices(a: np.ndarray, dim: int, index: np.ndarray, value: Any) -> np.ndarray:
