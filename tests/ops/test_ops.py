@@ -53,15 +53,15 @@ UNKNOWN = """
 import builtins, re, sys, workbench
 from importlib import import_module
 from workbench.ops.core.registry import ABBREVIATIONS, ARRAYS, REGISTRY
-import_module(f"workbench.ops.library.{sys.argv[1]}")
+import_module(f"workbench.ops{sys.argv[1]}")
 texts = [text for op in REGISTRY.values() for text in (*op.formulas.values(), op.tangent or "")]
 texts += [text for _, text in ABBREVIATIONS.values()]
 print({word for text in texts for word in re.findall(r"\\w+(?=\\()", text)} - {*ARRAYS, *dir(builtins)})
 """
 
 
-@pytest.mark.parametrize("file", _LATER)
-def test_a_file_that_loads_on_first_use_knows_the_words_of_its_formulas(file: str) -> None:
+@pytest.mark.parametrize("file", ["", ".library", *(f".library.{each}" for each in _LATER)])
+def test_what_loads_on_first_use_knows_the_words_of_its_formulas(file: str) -> None:
     found = subprocess.run([sys.executable, "-c", UNKNOWN, file], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "set()"
 

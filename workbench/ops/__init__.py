@@ -6,11 +6,15 @@ these; these don't know it.
 
 from typing import Any
 
-from ..absent import NO_ATTRIBUTE
+from ..absent import NO_ATTRIBUTE, Absent, names
+from ..autograd.tensor import Tensor, refuse_writes
 from . import comparison, convert, creation, indexing, inplace, join_split, linear, math, reduction, shape
 from .core.names import FUNCTIONS, give_names
 
 give_names()
+refuse_writes()
+for _name in {*names()["torch.Tensor"]}.difference(*map(vars, Tensor.__mro__)):
+    setattr(Tensor, _name, Absent(_name))
 
 
 def __getattr__(name: str) -> Any:

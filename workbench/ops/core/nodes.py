@@ -7,7 +7,6 @@ stops at these lines and at the line of the formula itself.
 from __future__ import annotations
 
 import ast
-import json
 import linecache
 from typing import Any
 
@@ -168,7 +167,7 @@ def written(op: Any, name: str, method: str, words: dict[str, Any]) -> Any:
 def _line_of(file: str, first: int, formula: str) -> int:
     """Return the line of a formula: the first with its text from where the op is declared, else that line."""
     lines = linecache.getlines(file)[first - 1 : first + 29]
-    return next((first + i for i, line in enumerate(lines) if json.dumps(formula) in line), first)
+    return next((first + i for i, line in enumerate(lines) if f'"{formula}"' in line), first)
 
 
 def release(node: Any) -> bool:
