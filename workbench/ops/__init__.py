@@ -4,6 +4,7 @@ The families here are the core: what the engine itself and a first lesson need. 
 these; these don't know it.
 """
 
+from importlib import import_module
 from typing import Any
 
 from ..absent import NO_ATTRIBUTE, Absent, names
@@ -15,13 +16,16 @@ give_names()
 refuse_writes()
 for _name in {*names()["torch.Tensor"]}.difference(*map(vars, Tensor.__mro__)):
     setattr(Tensor, _name, Absent(_name))
+Tensor.__dir__ = lambda self: [name for name in object.__dir__(self) if name not in _library().ABSENT]
+
+
+def _library() -> Any:
+    return import_module(".library", __name__)
 
 
 def __getattr__(name: str) -> Any:
     if name in ("REGISTRY", "report"):  # these know of every operation
-        from . import library
-
-        return library.whole(name)
+        return _library().whole(name)
     raise AttributeError(NO_ATTRIBUTE.format(f"module {__name__!r}", name))
 
 

@@ -26,7 +26,6 @@ from . import (
 give_names()
 refuse_writes()
 ABSENT = {name for name, own in vars(Tensor).items() if type(own) is Absent}
-Tensor.__dir__ = lambda self: [name for name in object.__dir__(self) if name not in ABSENT]
 
 _LATER = "convolution folds layers losses normalization padding piecewise pixels pooling resampling".split()
 
