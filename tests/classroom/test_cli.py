@@ -103,7 +103,6 @@ REFUSED = {
     "--port=-5": "argument --port: '-5' isn't a port",
     "--port {taken}": "port {taken} is in use. Choose another one with --port.",
     "present good.ipynb --handout paper.docx": "paper.docx doesn't end in .html or .pdf.",
-    "book text.ipynb": "cannot write into text.ipynb: File exists.",
     "grade folder/empty": "no notebooks in folder/empty.",
     "grade folder/empty --lessons folder": "no notebook in folder has an exercise file next to it.",
     "grade folder/empty -o folder": "cannot write folder: ",

@@ -78,7 +78,6 @@ COMMANDS = {
     "lab": ["lab", "copies"],
     "lite": ["lite", "site"],
     "run": ["run", "lesson.ipynb", "--html", "pages"],
-    "book": ["book", "pages"],
     "present": ["present", "lesson.ipynb"],
     "grade": ["grade", "lesson.ipynb", "-o", "points.csv"],
     "progress": ["progress", "lesson.ipynb", "-o", "class.html"],

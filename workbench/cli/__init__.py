@@ -18,7 +18,7 @@ _PAGES = ("nbformat", "nbclient", "nbconvert", "ipykernel", "tqdm")
 NEEDED: dict[str, tuple[str, ...]] = {
     "lab": ("jupyterlab", "nbformat", "ipykernel"),
     "lite": ("jupyter_server", "jupyterlite_core", "jupyterlite_pyodide_kernel", "nbformat", "packaging"),
-    **dict.fromkeys(("run", "book", "present", "release", "grade", "progress"), _PAGES),
+    **dict.fromkeys(("run", "present", "release", "grade", "progress"), _PAGES),
 }
 
 
@@ -70,10 +70,6 @@ def carry_out(asked: argparse.Namespace) -> None:
         from workbench.cli.pages import run
 
         run(asked.notebooks, asked.html)
-    elif asked.command == "book":
-        from workbench.cli.pages import book
-
-        book(asked.folder)
     elif asked.command == "lite":
         from workbench.cli.lite import lite
 

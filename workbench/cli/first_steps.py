@@ -19,8 +19,8 @@ from typing import Any
 from workbench.events import Event, listeners
 from workbench.optim.optimizer import Optimizer, register_optimizer_step_post_hook
 from workbench.recording import Trace, record
+from workbench.trace.backward_records import BackwardStarted
 from workbench.trace.raw_events import Ended
-from workbench.trace.records import BackwardStarted
 from workbench.trace.stacks import is_nested_step
 
 PATIENCE = 100  # backward passes without a step of the existing optimizer, which may never take one

@@ -106,12 +106,6 @@ HELP = {
             "workbench present lesson.ipynb --handout lesson.pdf": "also write a printable handout",
         },
     ),
-    "book": Help(
-        "build a static site of all lessons, with outputs",
-        "Run all lessons and build a static site from them: linked pages with every output, interactive pictures and "
-        "full-text search.",
-        {"workbench book site": "build the site in site/, then open site/index.html"},
-    ),
     "lite": Help(
         "build a static site where lessons run in the browser (JupyterLite)",
         "Build a static site where the lessons run in the reader's browser, with JupyterLite. You can publish the site "
@@ -265,7 +259,6 @@ def _add_lessons(made: dict[str, Parser]) -> None:
     made["present"].add_argument(
         "--handout", type=Path, metavar="FILE", help="also write a printable handout; FILE ends in .html or .pdf"
     )
-    made["book"].add_argument("folder", type=Path, metavar="DIR", help="folder for the site")
     lite = made["lite"]
     lite.add_argument("folder", type=Path, metavar="DIR", help="new folder for the site")
     lite.add_argument(

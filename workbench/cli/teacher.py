@@ -42,7 +42,7 @@ from workbench.cli.errors import CommandError, check_loopback
 from workbench.cli.grading import ran
 from workbench.cli.handed_in import Assignment, verdicts
 from workbench.cli.notebooks import beside, copied, exercises_of, for_students, modules_of, place_to_run, read, text_of
-from workbench.cli.pages import STATE, WIDGET, as_html, execute, page, readable, static, write
+from workbench.cli.pages import STATE, WIDGET, as_html, execute, page, static, with_folded_solutions, write
 from workbench.scene.picture import check_place, write_whole
 
 # A gentle stub, and pictures in the feedback: nbconvert would take a widget's place, which is empty without a kernel.
@@ -161,7 +161,7 @@ def present(path: Path, handout: Path | None) -> None:
     try:
         for target in [slides, *([handout] if handout else [])]:
             check_place(target)
-        talk = _slides(_with_answers(copied(lambda given: readable(_noted(given)), source, path), path))
+        talk = _slides(_with_answers(copied(lambda given: with_folded_solutions(_noted(given)), source, path), path))
         paper = _paper(_with_answers(copied(unsolved, source, path), path, ON_PAPER), source) if handout else None
         frame = {
             "css": static("talk.css"),
