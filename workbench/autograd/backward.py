@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import errors, events
 from ..errors import warn
-from . import dtypes
+from . import dtypes, state
 from .engine import GraphTask, carries_tensors
 from .levels import AUTOGRAD, entered, lift, with_batch
 from .node import Node, edge_of, target_of
@@ -177,8 +177,11 @@ def backward(
         RuntimeError: if a tensor doesn't require grad, if the graph was already freed, or if a tensor has several
             elements and no gradient to start with.
     """
-    plain = inputs is grad_variables is None and create_graph is False
-    if plain and ran_without_task(tensors, grad_tensors, retain_graph):
+    usual = inputs is grad_variables is None and create_graph is False
+    if usual and ran_without_task(tensors, grad_tensors, retain_graph):
+        return
+    if usual and (task := _usual_task(tensors, grad_tensors, retain_graph)) is not None:
+        task.run()
         return
     if grad_variables is not None:
         warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning)
@@ -195,6 +198,28 @@ def _flags(retain_graph: Any, create_graph: Any) -> tuple[bool, bool]:
     """Return whether to keep the graph, and whether to record one; raise TypeError for anything but bool and int."""
     create = bool(index(create_graph))
     return create if retain_graph is None else bool(index(retain_graph)), create
+
+
+def _usual_task(output: Any, gradient: Any, retain_graph: Any) -> GraphTask | None:
+    """Return the task of a backward pass from one tensor; None for arguments that need a closer look (`_run_task`)."""
+    modes = local.modes
+    if type(output) is not Tensor or not (retain_graph is None or type(retain_graph) is bool):
+        return None
+    if modes.levels or state.dual is not None:
+        return None
+    root, array = edge_of(output), output._array
+    if root is None:
+        return None
+    if type(gradient) is Tensor:
+        seed = gradient._array
+        if seed.dtype is not array.dtype or seed.shape != array.shape:
+            return None
+    elif gradient is None and array.size == 1:
+        seed = np.empty(array.shape, array.dtype)
+        seed.fill(1)
+    else:
+        return None
+    return GraphTask([(root, output._nr)], [seed], bool(retain_graph), False)
 
 
 def _run_task(tensors: Any, grad_tensors: Any, retain_graph: bool | None, create_graph: bool, inputs: Any) -> None:
@@ -240,7 +265,11 @@ def _backward(
     Raises:
         RuntimeError: if this tensor doesn't require grad, its graph is freed, or `gradient` is needed but missing.
     """
-    if inputs is None and create_graph is False and ran_without_task(self, gradient, retain_graph):
+    usual = inputs is None and create_graph is False
+    if usual and ran_without_task(self, gradient, retain_graph):
+        return
+    if usual and (task := _usual_task(self, gradient, retain_graph)) is not None:
+        task.run()
         return
     if local.modes.levels:
         raise events.failed(RuntimeError(errors.BACKWARD_IN_TRANSFORM), self)

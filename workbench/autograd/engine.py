@@ -132,44 +132,31 @@ class GraphTask:
 
         _waiting    counts the gradients that are still to come; what came is added up in _buffers
            |        the last one comes (_deliver)
-        _ready      the queue, or _alone if no other node is ready
-           |        its turn comes (_run)
+        _ready      the queue, if several nodes are ready
+           |        its turn comes (_run_ready)
         _run_node   only if something is unusual: the hooks of its tensors, captures, pre-hooks; vjp; post-hooks
         vjp         else at once
            |        release: its saved tensors are freed, unless keep_graph
-        _deliver    the gradient of each input to the node that it is for; at a leaf, vjp has added it to `.grad`
+        _deliver    the gradient of each input to the node that it is for; a leaf's vjp adds it to `.grad`
 
     `roots` are (node, output_nr) pairs and `seeds` their gradients: arrays, or tensors if `tensors`. With
     `targets` (pairs again) only the nodes on a path to them run, and `captured` holds what arrived there; nothing if
     `accumulate`: the targets' own nodes run too, which accumulates at leaves.
     """
 
-    __slots__ = (
-        "roots",
-        "seeds",
-        "keep_graph",
-        "create_graph",
-        "tensors",
-        "targets",
-        "captured",
-        "accumulate",
-        "_captures",
-        "_needed",
-        "_waiting",
-        "_buffers",
-        "_ready",
-        "_alone",
-        "_carried",
-        "_begun",
-        "_over",
-        "callbacks",
-        "kept",
-        "sums",
-        "outer",
-        "node",
-        "_tag",
-        "__weakref__",
-    )
+    targets: list[tuple[Node, int]] | None = None
+    captured: list[Any] = []  # what arrived at each target
+    accumulate = False
+    outer: Any = None  # the task that runs around it
+    node: Node | None = None  # the one that is running
+    _captures: dict[Node, list[tuple[int, int]]] = {}
+    _needed: set[Node] | None = None
+    _begun = _over = False
+    # Made when first asked for: what is to be called in the end; what others keep for as long as this backward, a list
+    # or dict for each; how often a gradient was added in place to the first that came to a leaf.
+    callbacks: list[Any]
+    kept: dict[Any, Any]
+    sums: dict[Node, int]
 
     def __init__(
         self,
@@ -183,21 +170,12 @@ class GraphTask:
         self.roots, self.seeds = roots, seeds
         self.keep_graph, self.create_graph = keep_graph, create_graph
         self.tensors = carries_tensors(create_graph)
-        self.targets, self.accumulate = targets, accumulate
-        self.captured: list[Any] = [None] * len(targets or ())
-        self._captures: dict[Node, list[tuple[int, int]]] = {}
-        self._needed: set[Node] | None = None
         self._buffers: dict[Node, Any] = {}
         self._ready: list[Node] = []
-        self._alone: Node | None = None  # the next node, if it alone is ready: it need not go through the queue
-        self._carried: Any = None  # and its gradient
-        self._begun = self._over = False
-        self.node: Node | None = None  # the one that is running
-        self.callbacks: list[Any] = []
-        self.kept: dict[Any, Any] = {}  # what others keep for as long as this backward: a list or dict for each
-        self.sums: dict[Node, int] = {}  # how often a gradient was added in place to the first that came to a leaf
         self._waiting = count_uses(roots)  # how many deliveries each reachable node waits for
         if targets is not None:
+            self.targets, self.accumulate = targets, accumulate
+            self.captured, self._captures = [None] * len(targets), {}
             self._needed = nodes_towards({node for node, _ in targets}, roots, self._waiting)
             for index, (node, nr) in enumerate(() if accumulate else targets):
                 self._captures.setdefault(node, []).append((nr, index))
@@ -205,15 +183,17 @@ class GraphTask:
     @classmethod
     def run_elsewhere(cls, root: Node, nr: int, seed: Any, keep_graph: bool) -> GraphTask:
         """Return the task of a backward pass that runs elsewhere, in its own order, for anyone who asks what runs."""
-        task = cls([], [], keep_graph, False)  # of no roots there is nothing to count
+        task = object.__new__(cls)
         task.roots, task.seeds = [(root, nr)], [seed]
-        del task._waiting
-        task._begun, task.outer = True, None
+        task.keep_graph, task.create_graph, task.tensors = keep_graph, False, False
+        task._buffers, task._ready, task._begun = {}, [], True
         return task
 
     def __getattr__(self, name: str) -> Any:
         if name == "_waiting":  # of a backward pass that runs elsewhere: counted on request
             self._waiting = count_uses(self.roots)
+        elif name in ("callbacks", "kept", "sums"):
+            setattr(self, name, [] if name == "callbacks" else {})
         return object.__getattribute__(self, name)
 
     def begin(self) -> None:
@@ -221,12 +201,17 @@ class GraphTask:
         self._begun = True
         if listeners:
             emit(("backward", self))
+        if len(self.roots) == 1:
+            ((node, nr),), (seed,) = self.roots, self.seeds
+            add_gradient(self._buffers, node, nr, seed)
+            # A lone root's tensor hooks run even if it leads to no target.
+            if self._needed is None or node in self._needed or node.extra is not None:
+                self._ready.append(node)
+            return
         for (node, nr), seed in zip(self.roots, self.seeds, strict=True):
             self._add(node, nr, seed)
-        roots = dict.fromkeys(node for node, _ in self.roots)
-        for node in roots:  # a lone root's tensor hooks run even if it leads to no target
-            hooked = len(self.roots) == 1 and node.extra is not None
-            if not self._waiting[node] and (self._needed is None or node in self._needed or hooked):
+        for node in dict.fromkeys([node for node, _ in self.roots]):
+            if not self._waiting[node] and (self._needed is None or node in self._needed):
                 push_ready(self._ready, node)
 
     def _add(self, node: Node, nr: int, grad: Any) -> None:
@@ -310,9 +295,7 @@ class GraphTask:
         set_grad(self.create_graph)
         self.outer, modes.task = modes.task, self
         try:
-            ran = self._run_ready(limit)
-            if self._alone is not None:  # the limit is reached: it is the next one's turn at the next step
-                self._queue_alone(self._alone)
+            ran = silent().run(self._run_ready, limit, True) if self._is_quiet() else self._run_ready(limit, False)
         except BaseException as error:
             shape_error = errors.of_shapes(error)
             if state.anomaly and self.node is not None:
@@ -335,54 +318,104 @@ class GraphTask:
                 emit(("finished", self))
         return ran
 
+    def _is_quiet(self) -> bool:
+        """Return True if no code of the user's runs in this backward pass, so that NumPy can be silent in all of it."""
+        if self.tensors or listeners or Packed.exist:
+            return False
+        for node in self._waiting:
+            extra = node.extra
+            if extra is not None and type(extra) is not Scoped:
+                return False
+            if not node.built_in and (node.arity or node.variable._meta.post_accumulate):
+                return False
+        return True
+
     def _runner(self) -> Callable[..., Any]:
         """Return the function that runs built-in nodes; operations on tensors set NumPy's error state themselves."""
         if self.tensors:
             return call
         return beside_hooks if Packed.exist else silent().run
 
-    def _run_ready(self, limit: int) -> bool:
-        """Run the ready nodes, on the fast path if a node has no hook and no capture."""
+    def _run_ready(self, limit: int, is_quiet: bool) -> bool:
+        """Run the ready nodes: those without hooks and captures here, the others by `_run_node`.
+
+        The only node that is ready needs no queue. A leaf runs before all others: as soon as its gradient is there.
+        """
         ready, buffers, captures = self._ready, self._buffers, self._captures
         keep, tensors, needed, heard = self.keep_graph, self.tensors, self._needed, listeners
-        left, run = limit, self._runner()
+        left, run, at_once = limit, call if is_quiet else self._runner(), limit < 0 and not tensors
+        node: Any = None
+        grad: Any = None
+        out: Any
         while left:
-            if self._alone is not None:
-                node, grad, self._alone, self._carried = self._alone, self._carried, None, None
-            elif ready:
+            if node is None:
+                if not ready:
+                    break
                 node = pop_ready(ready)
                 grad = buffers.pop(node, None)
-            else:
-                break
             self.node = node
             left -= 1
-            unusual = node.extra is not None and type(node.extra) is not Scoped
-            if unusual or grad is None or state.anomaly or node in captures:
+            extra = node.extra
+            if (extra is not None and type(extra) is not Scoped) or grad is None or state.anomaly or node in captures:
                 buffers[node], grad = grad, None  # a leaf keeps a gradient that nothing else refers to
                 out = self._run_node(node)
             else:
                 if heard:
                     emit(("run", self, node, grad if node.multi else (grad,)))
                 vjp = node.vjp_tensors if tensors else node.vjp
-                out = run(vjp, grad, needed) if node.built_in else vjp(grad, needed)
+                out = vjp(grad, needed) if is_quiet or not node.built_in else run(vjp, grad, needed)
                 if heard:
                     self._tell_ran(node, out)
                 if not keep and node.release() and heard:
                     emit(("freed", node))
-            arity = 0 if out is NOTHING else node.arity
-            if arity == 1:
-                grad, out = out, None
-                self._deliver(node.next0, node.nr0, grad)
-            elif arity == 2:
-                (first, grad), out = out, None
-                self._deliver(node.next0, node.nr0, first)
-                first = None
-                self._deliver(node.next1, node.nr1, grad)
-            elif arity:
-                for (parent, nr), grad in zip(node.edges(), out, strict=True):
-                    self._deliver(parent, nr, grad)
-                out = None
+            if out is NOTHING or not node.arity:
+                node = grad = None
+                continue
+            grads, out, grad = [out] if node.arity == 1 else [*out[::-1]], None, None
+            node, grad = self._deliver(node, grads, at_once)
+        if node is not None:  # the limit is reached: it is the next one's turn at the next step
+            buffers[node] = grad
+            push_ready(ready, node)
         return left != limit
+
+    def _deliver(self, node: Node, grads: list[Any], at_once: bool) -> tuple[Node | None, Any]:
+        """Hand gradients, the last first in the list, to the nodes they are for; return the only one that is ready.
+
+        Return it with its gradient, or (None, None): then the next one comes from the queue. A leaf runs `at_once` if
+        nothing looks at it.
+        """
+        waiting, buffers, ready, needed = self._waiting, self._buffers, self._ready, self._needed
+        if listeners or state.anomaly or self._captures:
+            at_once = False
+        alone, held = None, None
+        for parent, nr in node.edges():
+            grad = grads.pop()
+            if parent is None or (needed is not None and parent not in needed):
+                continue
+            uses = waiting[parent]
+            if uses > 1:
+                waiting[parent] = uses - 1
+                self._add(parent, nr, grad)
+                continue
+            if parent in buffers or parent.multi:
+                self._add(parent, nr, grad)
+            elif parent.arity:
+                if alone is None and not ready:
+                    alone, held = parent, grad
+                    continue
+                buffers[parent] = grad
+            elif at_once and parent.extra is None and grad is not None and not parent.variable._meta.post_accumulate:
+                self.node = parent
+                parent.vjp(grad)
+                continue
+            else:
+                buffers[parent] = grad
+            push_ready(ready, parent)
+        if alone is not None and ready:
+            buffers[alone], held = held, None
+            push_ready(ready, alone)
+            alone = None
+        return alone, held
 
     def _run_node(self, node: Node) -> Any:
         """Run a node, with everything unusual about it; what it gives its inputs, or NOTHING."""
@@ -419,34 +452,9 @@ class GraphTask:
         else:
             emit(("accumulated", self, node, node.variable))
 
-    def _deliver(self, parent: Node | None, nr: int, grad: Any) -> None:
-        """Hand a gradient to the node it is for, which is ready if that was the last it waited for."""
-        if parent is None or (self._needed is not None and parent not in self._needed):
-            return
-        uses, buffers = self._waiting[parent], self._buffers
-        if uses > 1:
-            self._add(parent, nr, grad)
-            self._waiting[parent] = uses - 1
-            return
-        if parent in buffers or parent.multi:
-            self._add(parent, nr, grad)
-        if self._alone is None and not self._ready:
-            self._alone, self._carried = parent, buffers.pop(parent, grad)
-        else:
-            if self._alone is not None:
-                self._queue_alone(self._alone)
-            buffers.setdefault(parent, grad)
-            push_ready(self._ready, parent)
-
-    def _queue_alone(self, node: Node) -> None:
-        """Put the node that alone was ready into the queue."""
-        self._buffers[node] = self._carried
-        push_ready(self._ready, node)
-        self._alone = self._carried = None
-
     def _call_back(self, modes: Modes) -> None:
         """Run what was to be called in the end, of which each may ask for more; an error drops the rest."""
-        if not self.callbacks:
+        if not self.__dict__.get("callbacks"):
             return
         outer, before = modes.task, modes.grad
         try:
