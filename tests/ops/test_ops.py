@@ -36,7 +36,7 @@ from workbench.ops import REGISTRY
 from workbench.ops.core.dispatch import dispatch
 from workbench.ops.core.registry import SEVERAL, TENSORS
 from workbench.ops.library import _LATER
-from workbench.ops.shape import summed, sums
+from workbench.ops.sums import summed, sums
 
 CASTS = ("to_copy", "strided", "_as(")  # whose arguments name a dtype
 

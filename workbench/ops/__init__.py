@@ -9,7 +9,31 @@ from typing import Any
 
 from ..absent import NO_ATTRIBUTE, Absent, names
 from ..autograd.tensor import Tensor, refuse_writes
-from . import comparison, convert, creation, indexing, inplace, join_split, linear, math, reduction, shape
+from . import (
+    arithmetic,
+    assignment,
+    comparison,
+    convert,
+    copies,
+    creation,
+    dimensions,
+    division,
+    extrema,
+    gather_scatter,
+    indexing,
+    inplace,
+    inplace_views,
+    join_split,
+    linear,
+    lookup,
+    masks,
+    math,
+    powers,
+    reduction,
+    shape,
+    strided,
+    sums,
+)
 from .core.names import FUNCTIONS, give_names
 
 give_names()
@@ -32,15 +56,28 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "FUNCTIONS",
     "REGISTRY",
+    "arithmetic",
+    "assignment",
     "comparison",
     "convert",
+    "copies",
     "creation",
+    "dimensions",
+    "division",
+    "extrema",
+    "gather_scatter",
     "indexing",
     "inplace",
+    "inplace_views",
     "join_split",
     "linear",
+    "lookup",
+    "masks",
     "math",
+    "powers",
     "reduction",
     "report",
     "shape",
+    "strided",
+    "sums",
 ]

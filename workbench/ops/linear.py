@@ -14,13 +14,14 @@ import numpy as np
 from .. import errors
 from ..autograd.tensor import Tensor
 from ..errors import kind_of
+from .arithmetic import mul
 from .core import checks
 from .core.op import define, operation
 from .core.registry import ARRAYS
 from .core.results import into, steps_of
+from .dimensions import _permute, _t
 from .join_split import diagonal
-from .math import mul
-from .shape import _expand, _permute, _t, _unsafe_view, _unsqueeze, _view, reshape, view
+from .shape import _expand, _unsafe_view, _unsqueeze, _view, reshape, view
 
 Shape = tuple[int, ...]
 MASK = np.dtype(bool)

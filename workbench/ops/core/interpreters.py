@@ -14,7 +14,7 @@ from ...autograd.saved_tensors import Packed, SavedOutput, save_results, saved_a
 from ...autograd.state import local
 from ...autograd.tensor import Tensor, link_view
 from ...events import emit, listeners
-from . import vmap
+from . import batch_rules, vmap  # noqa: F401  the rules register themselves
 from .jvp import family, push_alone, push_tangents
 from .nodes import record_node
 from .registry import REGISTRY, SEVERAL, told_arguments

@@ -16,8 +16,9 @@ from ..core.op import define, operation
 from ..core.registry import abbreviation, explained, in_formulas
 from ..core.results import in_rows
 from ..core.scalars import SCALARS
-from ..math import _erf, logistic
-from ..shape import sums
+from ..math import logistic
+from ..sums import sums
+from .elementary import _erf
 
 in_formulas(
     explained("total(x, dim)", "sum_dim(x, (dim,), True) if x.ndim else x"),

@@ -19,9 +19,10 @@ from ..core.op import define, operation
 from ..core.results import as_int64, into
 from ..join_split import cat, stack
 from ..linear import dot, mm
-from ..reduction import sort, std, var
 from ..shape import _unsafe_view
 from .linalg import vector_norm
+from .order import sort
+from .spread import std, var
 
 
 @operation(in_place=True)

@@ -16,8 +16,8 @@ from ..core.op import define, operation
 from ..core.results import into
 from ..creation import drawn, randn
 from ..creation import generator as generator_of
-from ..inplace import check_chances
 from .grids import broadcast_tensors
+from .random_fills import check_chances
 
 # What these refuse, word for word PyTorch's (PyTorch 2.13).
 STD_SIGN = "normal expects std >= 0.0, but found std {:g}"

@@ -12,8 +12,8 @@ from ...errors import warn
 from ..core import checks
 from ..core.checks import check_broadcast, dim_index, int_of
 from ..core.op import operation
-from ..indexing import index_select
 from ..shape import flatten, unsqueeze
+from .selecting import index_select
 
 # What these refuse or warn of, word for word PyTorch's (PyTorch 2.13).
 GRID_EMPTY = "meshgrid expects a non-empty TensorList"

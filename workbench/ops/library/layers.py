@@ -13,11 +13,11 @@ from ...autograd.grad_mode import no_grad
 from ...autograd.levels import elements
 from ...autograd.tensor import Tensor
 from ...errors import warn
+from ..arithmetic import mul
 from ..core.checks import check_tensor, tensors_only
 from ..core.op import define
 from ..core.registry import in_formulas
 from ..creation import arange, dropout_mask, ones, zeros, zeros_like
-from ..math import mul
 from .activation import softmax
 
 

@@ -18,10 +18,11 @@ from ..core.described import explain_shared
 from ..core.op import operation
 from ..core.registry import TENSORS
 from ..core.results import into, into_each, results_of
+from ..extrema import amax, amin
 from ..join_split import diagonal
 from ..linear import matmul
-from ..reduction import amax, amin, norm
 from . import matrices
+from .norms import norm
 
 FLOATS_ONLY = "This function doesn't handle types other than float and double"
 

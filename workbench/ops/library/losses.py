@@ -27,7 +27,7 @@ from ..core.checks import (
 from ..core.op import define
 from ..core.registry import abbreviation, in_formulas
 from ..core.results import grid, places_along
-from ..shape import summed
+from ..sums import summed
 from .activation import _log_softmax
 
 NONE = 0  # as PyTorch numbers the reductions

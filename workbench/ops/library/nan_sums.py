@@ -12,7 +12,7 @@ from ...autograd.tensor import Tensor
 from ..core.checks import dims_of, numpy_names
 from ..core.op import define, operation
 from ..core.results import into_as
-from ..shape import summed
+from ..sums import summed
 
 _nansum = define(
     "NansumBackward0",

@@ -19,7 +19,7 @@ from ..core.op import define
 from ..core.registry import TENSORS, abbreviation, explained, in_formulas
 from ..core.results import in_rows
 from ..reduction import _count_of
-from ..shape import adder, per_channel, sums
+from ..sums import adder, per_channel, sums
 
 Ints = tuple[int, ...]
 
