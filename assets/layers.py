@@ -6,9 +6,9 @@ import ast
 from pathlib import Path
 
 import workbench
-from workbench.scene.images import to_svg
 from workbench.scene.model import Arrow, Box, Scene
 from workbench.scene.storyboard import Storyboard
+from workbench.scene.svg import to_svg
 
 PACKAGE = Path(workbench.__file__).parent
 DOORS = {"__init__", "__main__", "cli"}  # they may import anything

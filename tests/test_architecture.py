@@ -9,7 +9,7 @@ import pytest
 from lab import CHECKOUT
 from test_house import PACKAGE, READING_PATH, imports
 
-from workbench.scene.images import to_svg
+from workbench.scene.svg import to_svg
 from workbench.scene.text import to_text
 
 PAGE = (PACKAGE / "ARCHITECTURE.md").read_text(encoding="utf-8")
@@ -53,28 +53,28 @@ def test_a_file_that_the_page_names_is_there(name: str) -> None:
         ("ops/core/op.py", "define"),
         ("autograd/engine.py", "GraphTask"),
         ("trace/describer.py", "_kept"),
-        ("trace/recorder.py", "_saved_of"),
+        ("trace/event_recorder.py", "_saved_of"),
         ("trace/reader.py", "Reader"),
         ("trace/paths.py", "Paths"),
-        ("trace/records.py", "NodeCreated"),
+        ("trace/forward_records.py", "NodeCreated"),
         ("trace/schema.py", "Known"),
-        ("trace/records.py", "SavedFreed"),
+        ("trace/memory_records.py", "SavedFreed"),
         ("trace/schema.py", "kind_of_event"),
         ("views/links.py", "Links"),
         ("views/group_summary.py", "GroupSummary"),
         ("views/node_boxes.py", "chip"),
         ("views/node_boxes.py", "held_now"),
         ("views/node_boxes.py", "saved_name"),
-        ("views/saved.py", "slot_rows"),
+        ("views/saved_words.py", "slot_rows"),
         ("views/value_display.py", "label_of"),
         ("trace/values.py", "_summary"),
         ("trace/names.py", "named_in"),
-        ("trace/records.py", "TensorWritten"),
-        ("trace/records.py", "NodeStarted"),
+        ("trace/tensor_records.py", "TensorWritten"),
+        ("trace/backward_records.py", "NodeStarted"),
         ("autograd/function.py", "_pack"),
         ("widgets/stepper.py", "_do"),
         ("scene/picture.py", "save_as"),
-        ("classroom/judging.py", "compared"),
+        ("classroom/comparison.py", "compared"),
         ("views/expressions.py", "fitted_text"),
         ("views/placement.py", "placed"),
         ("views/program_tree.py", "program_tree"),

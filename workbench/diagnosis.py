@@ -18,10 +18,10 @@ from .health.why import answer
 from .trace.call_records import HookRan
 from .trace.engine import ACCUMULATE
 from .trace.frame import Frame, TensorState
+from .trace.gap_records import EngineUnseen, lost_said
 from .trace.hooks import nodes_behind
 from .trace.names import named_in
 from .trace.recorder import Recorder
-from .trace.records import EngineUnseen, lost_said
 from .trace.schema import Record
 from .trace.stacks import user_frame
 from .trace.timeline import Timeline

@@ -23,7 +23,9 @@ from lab import CHECKOUT
 
 import workbench
 from workbench.bridges.own_engine import drive
-from workbench.trace import records
+from workbench.trace.backward_records import BackwardFinished, Failed, GradAccumulated
+from workbench.trace.forward_records import NodeCreated
+from workbench.trace.tensor_records import TensorWritten
 from workbench.views.stepper_picture import Stage
 
 LESSON = "02-backward-one-node-at-a-time"
@@ -93,9 +95,9 @@ def test_its_recordings_of_lesson_2_have_the_same_events_nodes_and_gradients(bot
     for mine, other in zip(own, reference, strict=True):
         assert told(mine) == told(other)
         kinds = [type(event) for event in mine.events]
-        assert records.NodeCreated in kinds and records.GradAccumulated in kinds
-        saved = [{each.name for each in event.saved} for event in mine.events if isinstance(event, records.NodeCreated)]
-        theirs = [{each.name for each in e.saved} for e in other.events if isinstance(e, records.NodeCreated)]
+        assert NodeCreated in kinds and GradAccumulated in kinds
+        saved = [{each.name for each in event.saved} for event in mine.events if isinstance(event, NodeCreated)]
+        theirs = [{each.name for each in e.saved} for e in other.events if isinstance(e, NodeCreated)]
         assert saved == theirs
 
 
@@ -116,7 +118,7 @@ def test_a_node_shows_the_code_that_its_author_wrote(torch: Any) -> None:
     a = torch.tensor(2.0, requires_grad=True)
     with workbench.record() as trace:
         a * a
-    (node,) = [event for event in trace.events if isinstance(event, records.NodeCreated)]
+    (node,) = [event for event in trace.events if isinstance(event, NodeCreated)]
     assert [code.name for code in node.code] == ["forward", "backward", "jvp"]
     assert "return None if b is None else grad * b" in node.code[1].text
     assert not node.custom
@@ -137,7 +139,7 @@ def test_a_function_of_the_notebooks_own_is_one_in_the_picture(torch: Any) -> No
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     with workbench.record() as trace:
         Cube.apply(x).sum().backward()
-    made = [event for event in trace.events if isinstance(event, records.NodeCreated)]
+    made = [event for event in trace.events if isinstance(event, NodeCreated)]
     assert [(event.name, event.custom) for event in made] == [("CubeBackward", True), ("SumBackward0", False)]
     assert "CubeBackward" in repr(trace.show("graph")) and x.grad.tolist() == [3, 12]
 
@@ -157,10 +159,10 @@ def test_writes_and_views_are_told_as_the_workbench_tells_them(torch: Any) -> No
     assert own == theirs
 
     def writes(trace: Any) -> list[Any]:
-        return [(e.name, e.version) for e in trace.events if isinstance(e, records.TensorWritten)]
+        return [(e.name, e.version) for e in trace.events if isinstance(e, TensorWritten)]
 
     assert writes(mine) == writes(other) == [("mul_", 1), ("add_", 2)]
-    names = [event.name for event in mine.events if isinstance(event, records.NodeCreated)]
+    names = [event.name for event in mine.events if isinstance(event, NodeCreated)]
     assert "CopySlices" in " ".join(names)
     assert "written" in repr(mine.show("versions")) or "version" in repr(mine.show("versions"))
 
@@ -172,11 +174,11 @@ def test_an_error_on_its_way_out_is_in_the_recording(torch: Any) -> None:
         loss = y.sum()
         y += 1
         loss.backward()
-    (failed,) = [event for event in trace.events if isinstance(event, records.Failed)]
+    (failed,) = [event for event in trace.events if isinstance(event, Failed)]
     assert "modified by an inplace operation" in failed.message
     with workbench.record() as after:
         (a * a).sum().backward()
-    assert [type(event) for event in after.events].count(records.BackwardFinished) == 1
+    assert [type(event) for event in after.events].count(BackwardFinished) == 1
 
 
 def test_gradients_that_are_asked_for_and_their_own_graph_are_recorded(torch: Any) -> None:

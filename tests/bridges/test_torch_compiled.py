@@ -15,7 +15,8 @@ from made_functions import raising
 from oracle import torch
 
 import workbench
-from workbench.trace.records import NodeCreated, NodeFinished
+from workbench.trace.backward_records import NodeFinished
+from workbench.trace.forward_records import NodeCreated
 
 
 @pytest.fixture(autouse=True)

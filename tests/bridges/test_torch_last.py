@@ -15,7 +15,7 @@ from watched import model_of, train
 
 from workbench import record
 from workbench.recording import Trace
-from workbench.trace.records import EventsLetGo
+from workbench.trace.gap_records import EventsLetGo
 
 
 def trained(steps: int, **options: Any) -> tuple[Trace, Any]:

@@ -18,9 +18,9 @@ from torch_models import made
 import workbench
 from workbench.bridges.torch.describe import kept_of
 from workbench.trace.call_records import LineReached
-from workbench.trace.records import NodeCreated
+from workbench.trace.forward_records import NodeCreated
 from workbench.trace.values import read
-from workbench.views.memory import bytes_of
+from workbench.views.memory_sizes import bytes_of
 
 
 @pytest.mark.parametrize("kind", OPTIMIZERS)

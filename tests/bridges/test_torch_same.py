@@ -13,7 +13,8 @@ from oracle import torch
 from small_programs import PROGRAMS, expressions, leaves
 
 import workbench
-from workbench.trace.records import NodesGone, NodeStarted
+from workbench.trace.backward_records import NodeStarted
+from workbench.trace.memory_records import NodesGone
 from workbench.trace.schema import Known, Record
 from workbench.trace.values import Value
 

@@ -12,7 +12,7 @@ from oracle import torch
 
 import workbench
 from workbench.recording import Trace
-from workbench.trace.records import NodeCreated
+from workbench.trace.forward_records import NodeCreated
 
 
 def trained(times: int = 3, clears: bool = True) -> None:

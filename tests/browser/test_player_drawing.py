@@ -22,9 +22,9 @@ from test_view_versions import spoiled
 
 import workbench as torch
 from workbench import views
-from workbench.scene.images import drawn
 from workbench.scene.model import Arrow, Box, Plot, Scene, StoryStep
 from workbench.scene.picture import Picture, to_html
+from workbench.scene.shapes import drawn
 from workbench.scene.storyboard import Storyboard
 from workbench.views.graph import Graph
 from workbench.views.player_steps import tell

@@ -12,10 +12,10 @@ from player_story import storyboard
 from test_scene_hostile import HOSTILE
 
 import workbench as torch
-from workbench.scene.images import to_svg
 from workbench.scene.model import Arrow, Box, Detail, Scene, StoryStep
 from workbench.scene.picture import to_html
 from workbench.scene.storyboard import Storyboard
+from workbench.scene.svg import to_svg
 from workbench.views import storyboard as view_of
 
 STORY = storyboard().to_dict()

@@ -13,7 +13,8 @@ from answers import WRONG as WRONG_ANSWERS
 
 import workbench as torch
 from workbench.classroom import Misconception, Unusable, backward_of, check, grade, gradients, results
-from workbench.classroom.judging import _MEANINGS, NOT_A_FUNCTION, NOTHING_CAME, Exercise, Raised
+from workbench.classroom.answer_errors import _MEANINGS, NOTHING_CAME, Raised
+from workbench.classroom.judging import NOT_A_FUNCTION, Exercise
 from workbench.classroom.registry import exercises, lessons
 
 COURSE = exercises(CHECKOUT / "notebooks")

@@ -10,7 +10,7 @@ import re
 import pytest
 from answers import CHECKOUT, EXERCISES, RIGHT, TOLD, WRONG, solution_of, verdict_of
 
-from workbench.classroom.judging import _MEANINGS, TRY_IT
+from workbench.classroom.answer_errors import _MEANINGS, TRY_IT
 
 LEAST = 10
 LEAST_OF_A_PUZZLE = 5  # of which there are many

@@ -13,7 +13,9 @@ from lab import CHECKOUT
 
 import workbench
 from workbench.cli import main
-from workbench.trace.records import BackwardStarted, NodeCreated, TensorWritten
+from workbench.trace.backward_records import BackwardStarted
+from workbench.trace.forward_records import NodeCreated
+from workbench.trace.tensor_records import TensorWritten
 
 SCRIPT = """
 import sys

@@ -16,7 +16,7 @@ from workbench import nn
 from workbench.autograd.function import once_differentiable
 from workbench.distributions import Bernoulli
 from workbench.utils.checkpoint import checkpoint
-from workbench.views.memory import Ledger
+from workbench.views.memory_ledger import Ledger
 
 
 def leaf(number: float = 2.0) -> Any:

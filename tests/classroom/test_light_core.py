@@ -166,7 +166,7 @@ def test_only_the_command_and_drawn_images_import_what_lab_brings() -> None:
     everything = set().union(*found.values())
     assert everything - OF_CORE - OF_LAB - OPTIONAL == set()
     users = {path for path, names in found.items() if names & OF_LAB}
-    assert {path for path in users if not path.startswith("cli/")} == {"scene/images.py"}
+    assert {path for path in users if not path.startswith("cli/")} == {"scene/film.py", "scene/matplotlib_drawing.py"}
 
 
 def test_the_first_line_and_the_tests_bring_the_lab() -> None:

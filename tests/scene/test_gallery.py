@@ -14,7 +14,8 @@ from lab import CHECKOUT
 import workbench
 from workbench.scene.curves import Route
 from workbench.scene.geometry import Rectangle, along
-from workbench.scene.labels import CHARACTER, LABEL_PAD, columns
+from workbench.scene.metric import CHARACTER, columns
+from workbench.scene.sizes import LABEL_PAD
 from workbench.views import storyboard
 
 GALLERY = CHECKOUT / "assets" / "gallery"

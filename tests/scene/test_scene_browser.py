@@ -15,7 +15,7 @@ from scene_samples import deep, loss, square
 from tqdm import tqdm
 
 from workbench.scene import browser, engines
-from workbench.scene.images import to_gif
+from workbench.scene.film import to_gif
 from workbench.scene.layout import LayoutUnavailable
 from workbench.scene.reading import drawn_region
 

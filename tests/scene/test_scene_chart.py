@@ -6,11 +6,12 @@ import json
 
 import pytest
 
-from workbench.scene.images import to_png, to_svg
-from workbench.scene.labels import CHARACTER, columns
+from workbench.scene.matplotlib_drawing import to_png
+from workbench.scene.metric import CHARACTER, columns
 from workbench.scene.model import PLACED, Arrow, Box, Scene, StoryStep
 from workbench.scene.picture import Picture
 from workbench.scene.storyboard import Storyboard
+from workbench.scene.svg import to_svg
 from workbench.scene.text import to_text
 from workbench.scene.theme import THEMES
 

@@ -7,14 +7,14 @@ import random
 import pytest
 from work_done import counted
 
-from workbench.scene.images import to_svg
-from workbench.scene.labels import largest
 from workbench.scene.layout import laid_out
 from workbench.scene.model import Arrow, Box, Scene
 from workbench.scene.obstacles import Obstacles
 from workbench.scene.reading import drawn_region
 from workbench.scene.rows import thinned
+from workbench.scene.sizes import largest
 from workbench.scene.storyboard import Storyboard
+from workbench.scene.svg import to_svg
 
 
 def graph(sources: dict[str, list[str]], label: str = "") -> Scene:

@@ -13,10 +13,11 @@ import pygraphviz
 import pytest
 from scene_samples import deep, loss, square
 
-from workbench.scene import images
-from workbench.scene.images import to_png, to_svg
+from workbench.scene import matplotlib_drawing
+from workbench.scene.matplotlib_drawing import to_png
 from workbench.scene.model import Arrow, Box, Scene, StoryStep
 from workbench.scene.storyboard import Storyboard
+from workbench.scene.svg import to_svg
 from workbench.scene.text import to_digraph, to_dot, to_sentence, to_text
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -183,7 +184,7 @@ def test_png_has_the_themes_colours_where_the_boxes_are(tmp_path):
 @pytest.mark.slow
 def test_the_bands_of_a_png_join_without_a_seam(monkeypatch):
     def points(band):
-        monkeypatch.setattr(images, "_BAND", band)
+        monkeypatch.setattr(matplotlib_drawing, "_BAND", band)
         return matplotlib.image.imread(BytesIO(to_png(loss(), scale=1.5)), format="png")
 
     one, several = points(10**9), points(40_000)

@@ -15,11 +15,13 @@ from scene_samples import loss, square
 from stand_in import write_program
 from test_scene_hostile import HOSTILE
 
-from workbench.scene import images
-from workbench.scene.images import to_gif, to_mp4, to_pdf, to_png, to_svg
+from workbench.scene import film
+from workbench.scene.film import to_gif, to_mp4
+from workbench.scene.matplotlib_drawing import to_pdf, to_png
 from workbench.scene.model import Arrow, Box, Scene, StoryStep
 from workbench.scene.picture import Picture
 from workbench.scene.storyboard import Storyboard
+from workbench.scene.svg import to_svg
 from workbench.scene.text import to_dot, to_mermaid
 from workbench.scene.theme import THEMES
 
@@ -104,7 +106,7 @@ def test_a_film_that_fails_half_way_leaves_the_old_file(tmp_path, monkeypatch):
         raise RuntimeError("half way")
 
     (tmp_path / "x.gif").write_text("old")
-    monkeypatch.setattr(images, "_frames", half)
+    monkeypatch.setattr(film, "_frames", half)
     with pytest.raises(RuntimeError, match="half way"):
         Picture(square()).save(tmp_path / "x.gif")
     assert (tmp_path / "x.gif").read_text() == "old" and os.listdir(tmp_path) == ["x.gif"]
@@ -112,11 +114,11 @@ def test_a_film_that_fails_half_way_leaves_the_old_file(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_a_long_export_shows_how_far_it_is(capsys, monkeypatch):
-    assert 1 <= images._PATIENCE <= 5  # s
-    monkeypatch.setattr(images, "_PATIENCE", 3600)
+    assert 1 <= film._PATIENCE <= 5  # s
+    monkeypatch.setattr(film, "_PATIENCE", 3600)
     to_gif(square())
     assert capsys.readouterr() == ("", "")
-    monkeypatch.setattr(images, "_PATIENCE", 0)
+    monkeypatch.setattr(film, "_PATIENCE", 0)
     to_gif(square())
     out, err = capsys.readouterr()
     assert out == "" and "Drawing the .gif" in err and f"/{len(square().steps)} " in err

@@ -13,11 +13,12 @@ import pygraphviz
 import pytest
 from kept_story import kept_story
 
-from workbench.scene.images import to_png, to_svg
-from workbench.scene.labels import clean, columns, cut
+from workbench.scene.matplotlib_drawing import to_png
+from workbench.scene.metric import clean, columns, cut
 from workbench.scene.model import Arrow, Box, Detail, Scene, StoryStep
 from workbench.scene.picture import Picture, to_html
 from workbench.scene.storyboard import Storyboard
+from workbench.scene.svg import to_svg
 from workbench.scene.text import to_digraph, to_dot, to_text
 
 HOSTILE = {

@@ -87,13 +87,8 @@ def test_what_a_narrow_box_has_no_room_for_is_not_its_title():
             "a": Box("a", "op", "sin", region="g"),
         }
         board = Storyboard(Scene("", boxes, {}), opened=()).with_density("columns")
-        shown = board._drawing(details=_NoDetails())["boxes"][0]
+        shown = board.to_dict(small=False)["boxes"][0]
         assert shown["title"] == title and shown["lines"] in ([""], [gives])
-
-
-class _NoDetails:
-    def numbers(self, box: Box) -> list[int]:
-        return []
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

@@ -8,9 +8,10 @@ from html import unescape
 import pytest
 from scene_samples import loss, square
 
-from workbench.scene.images import drawn, to_svg
 from workbench.scene.model import Arrow, Box, Scene
+from workbench.scene.shapes import drawn
 from workbench.scene.storyboard import Storyboard
+from workbench.scene.svg import to_svg
 from workbench.scene.theme import (
     DARK,
     LIGHT,

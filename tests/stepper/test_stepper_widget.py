@@ -14,7 +14,8 @@ from stepped import Browser, browsed, fork, line
 
 import workbench as torch
 from workbench.scene.displays import displays
-from workbench.scene.labels import PAD, box_fields, first_row
+from workbench.scene.labels import box_fields
+from workbench.scene.sizes import PAD, first_row
 from workbench.scene.storyboard import Storyboard
 from workbench.scene.text import graph_lines
 from workbench.views.stepper_picture import Stage

@@ -9,9 +9,9 @@ import numpy.typing as npt
 from boxes import drawn_part
 
 from workbench.scene.geometry import Rectangle, Walls, along
-from workbench.scene.labels import STRIP
 from workbench.scene.layout import Layout
 from workbench.scene.model import AROUND, LOOSE, Scene, paths
+from workbench.scene.sizes import STRIP
 
 Curve = npt.NDArray[np.float64]
 

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from workbench.scene.geometry import Rectangle, along
-from workbench.scene.labels import arrow_fields, label_size
+from workbench.scene.labels import arrow_fields
 from workbench.scene.layout import Layout
 from workbench.scene.model import LOOSE, Box, Scene, paths
+from workbench.scene.sizes import label_size
 from workbench.scene.storyboard import Storyboard
 
 

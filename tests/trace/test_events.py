@@ -13,9 +13,9 @@ import pytest
 
 import workbench as torch
 from workbench import events
+from workbench.trace.event_recorder import HEAR
+from workbench.trace.forward_records import NodeCreated
 from workbench.trace.frame import Key
-from workbench.trace.recorder import HEAR
-from workbench.trace.records import NodeCreated
 from workbench.trace.schema import RECORDS, Record
 from workbench.trace.timeline import Timeline
 from workbench.views import storyboard

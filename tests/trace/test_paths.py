@@ -19,7 +19,7 @@ from trace_samples import leaf
 import workbench as torch
 from workbench import nn
 from workbench.recording import Trace, record
-from workbench.trace.records import NodeCreated
+from workbench.trace.forward_records import NodeCreated
 
 
 def told(trace: Any) -> list[str]:

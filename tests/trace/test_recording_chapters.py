@@ -10,7 +10,7 @@ from trace_samples import Square, kinds, leaf, of_kind
 
 import workbench as torch
 from workbench.recording import record
-from workbench.trace.records import EventsLetGo
+from workbench.trace.gap_records import EventsLetGo
 from workbench.views import storyboard
 
 

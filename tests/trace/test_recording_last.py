@@ -15,7 +15,8 @@ from view_names import ALONE
 
 import workbench as torch
 from workbench.recording import Trace, record
-from workbench.trace.records import EventsLetGo, NodeCreated
+from workbench.trace.forward_records import NodeCreated
+from workbench.trace.gap_records import EventsLetGo
 from workbench.views import storyboard
 
 # Lines of programs over the leaves a and b; what they make is forgotten at once, but for `kept`, which grows.

@@ -13,8 +13,8 @@ from made_functions import function
 
 import workbench as torch
 from workbench.recording import record
-from workbench.trace import describe
-from workbench.trace.records import NodeFinished, NodeStarted
+from workbench.trace import workbench_describer
+from workbench.trace.backward_records import NodeFinished, NodeStarted
 from workbench.trace.values import Value, kept
 
 # Its backward writes into the gradient that it is given, which another node may be about to get.
@@ -108,7 +108,9 @@ def test_a_summary_is_that_of_the_values_at_the_moment(program):
 
 def test_what_an_operation_hands_on_as_it_came_is_summed_up_once(monkeypatch):
     summed: list[Any] = []
-    monkeypatch.setattr(describe, "kept", lambda array, limit: summed.append(array.size) or kept(array, limit))
+    monkeypatch.setattr(
+        workbench_describer, "kept", lambda array, limit: summed.append(array.size) or kept(array, limit)
+    )
     x = torch.ones(70, requires_grad=True)
     with record(limit=0) as trace:
         y = (x + 1) * 2

@@ -20,7 +20,8 @@ import wrong_traces
 from workbench.recording import Trace, load, record
 from workbench.trace import json as trace_json
 from workbench.trace.facts import TensorSeen
-from workbench.trace.records import EventsLetGo, TensorsFound
+from workbench.trace.forward_records import TensorsFound
+from workbench.trace.gap_records import EventsLetGo
 from workbench.trace.schema import RECORDS
 from workbench.trace.timeline import Timeline
 from workbench.trace.values import Value

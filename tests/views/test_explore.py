@@ -19,8 +19,8 @@ from kept_story import kept_story
 import workbench as torch
 from workbench.events import listeners
 from workbench.scene.geometry import Rectangle
-from workbench.scene.labels import heading_size
 from workbench.scene.model import Plot, Scene
+from workbench.scene.sizes import heading_size
 from workbench.tools.explore import Exploration
 from workbench.widgets.live import ExplorationView
 

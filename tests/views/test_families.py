@@ -8,7 +8,7 @@ import pytest
 
 import workbench as torch
 from workbench import nn
-from workbench.scene.images import to_svg
+from workbench.scene.svg import to_svg
 from workbench.views.families import family_of
 
 # The module of the package that a class is written in: what it is, said by whoever put it there.

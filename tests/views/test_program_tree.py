@@ -17,9 +17,9 @@ import workbench as torch
 import workbench.nn.functional as F
 from workbench import nn
 from workbench.recording import Trace, record
-from workbench.scene.labels import TITLE_COLUMNS, columns
+from workbench.scene.metric import TITLE_COLUMNS, columns
 from workbench.scene.storyboard import LEGIBLE
-from workbench.trace.records import NodeCreated
+from workbench.trace.forward_records import NodeCreated
 from workbench.views.groups import MOST, Group
 from workbench.views.opening import ROOM
 from workbench.views.program_tree import program_tree

@@ -8,8 +8,8 @@ import pytest
 
 import workbench as torch
 from workbench.recording import Trace, load
-from workbench.scene.images import to_svg
 from workbench.scene.model import Arrow
+from workbench.scene.svg import to_svg
 from workbench.scene.text import to_dot, to_mermaid
 from workbench.trace.cuts import Cuts, Way
 from workbench.trace.facts import Cut

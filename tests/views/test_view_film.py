@@ -21,9 +21,9 @@ from workbench.scene.model import Box
 from workbench.scene.picture import MOST_OF_FILM, playing
 from workbench.scene.shortening import LEFT_OUT, Plan, cut
 from workbench.scene.storyboard import LEGIBLE, Storyboard
-from workbench.trace.compare import Aligner
+from workbench.trace.alignment import Aligner
+from workbench.trace.forward_records import NodeCreated
 from workbench.trace.frame import Frame
-from workbench.trace.records import NodeCreated
 from workbench.views import storyboard
 from workbench.views.player_steps import tell
 

@@ -7,8 +7,8 @@ import math
 import pytest
 
 import workbench as torch
-from workbench.scene.images import to_svg
 from workbench.scene.storyboard import LEGIBLE
+from workbench.scene.svg import to_svg
 from workbench.scene.text import to_dot
 from workbench.views import storyboard
 

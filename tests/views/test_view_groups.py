@@ -10,7 +10,7 @@ from boxes import there
 
 import workbench as torch
 from workbench.recording import Trace
-from workbench.trace.records import NodeCreated
+from workbench.trace.forward_records import NodeCreated
 from workbench.views import grouped_graph
 
 

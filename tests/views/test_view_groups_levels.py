@@ -15,7 +15,7 @@ from workbench.func import grad, jacfwd, jacrev, jvp, vmap
 from workbench.recording import Trace
 from workbench.scene.storyboard import LEGIBLE
 from workbench.scene.text import to_text
-from workbench.trace.records import NodeCreated
+from workbench.trace.forward_records import NodeCreated
 from workbench.views.graph import Graph
 from workbench.views.player_steps import tell
 

@@ -7,7 +7,7 @@ import pytest
 
 import workbench as torch
 from workbench import nn
-from workbench.scene.labels import GROUP_COLUMNS, columns
+from workbench.scene.metric import GROUP_COLUMNS, columns
 from workbench.views import storyboard
 
 

@@ -7,7 +7,7 @@ import transform_samples as samples
 from boxes import last
 from test_scene_theme import _contrast
 
-from workbench.scene.images import drawn
+from workbench.scene.shapes import drawn
 from workbench.scene.text import graph_lines, to_dot
 from workbench.scene.theme import THEMES, Stylesheet, flat_css
 from workbench.views import storyboard

@@ -12,8 +12,10 @@ from view_names import ALONE
 
 import workbench as torch
 from workbench.recording import Trace, record
-from workbench.scene.images import to_gif, to_pdf, to_png, to_svg
+from workbench.scene.film import to_gif
+from workbench.scene.matplotlib_drawing import to_pdf, to_png
 from workbench.scene.storyboard import Storyboard
+from workbench.scene.svg import to_svg
 from workbench.scene.text import to_text
 from workbench.tools.jacobian import check, jacobian
 from workbench.views import VIEWS, storyboard

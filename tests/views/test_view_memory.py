@@ -13,11 +13,11 @@ import workbench as torch
 from workbench.recording import record
 from workbench.scene.labels import box_fields
 from workbench.scene.model import BoxKind
-from workbench.trace.records import CheckpointKept
+from workbench.trace.memory_records import CheckpointKept
 from workbench.trace.timeline import Timeline
 from workbench.utils.checkpoint import checkpoint
 from workbench.views import storyboard
-from workbench.views.memory import Ledger
+from workbench.views.memory_ledger import Ledger
 
 
 def chain(t):

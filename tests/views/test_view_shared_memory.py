@@ -12,9 +12,9 @@ from trace_samples import leaf
 import workbench as torch
 from workbench.recording import record
 from workbench.scene.geometry import along
-from workbench.scene.images import drawn
 from workbench.scene.labels import arrow_fields
 from workbench.scene.model import Scene
+from workbench.scene.shapes import drawn
 from workbench.scene.storyboard import Storyboard
 from workbench.views import storyboard
 

@@ -16,13 +16,14 @@ from work_done import calls
 
 import workbench as torch
 from workbench.recording import Trace, record
+from workbench.trace.backward_records import NodeFinished
 from workbench.trace.facts import Code
 from workbench.trace.frame import Frame
-from workbench.trace.records import NodeFinished
 from workbench.trace.values import number
 from workbench.views import storyboard
 from workbench.views.graph import Graph
-from workbench.views.slopes import evaluated, expression_text, read_formulas, settled, simple, slope
+from workbench.views.slope_formulas import evaluated, read_formulas, settled, slope
+from workbench.views.slope_text import expression_text, simple
 from workbench.views.stepper_picture import Stage
 
 NUMBER = r"-?[\d.]+(?:e[+-]\d+)?"

@@ -9,8 +9,10 @@ import absent
 import pytest
 
 import workbench
-from workbench.views.memory import Ledger, bytes_said
-from workbench.views.saved import kept_at_a_glance
+from workbench.views.memory_ledger import Ledger
+from workbench.views.memory_sizes import bytes_said
+from workbench.views.saved_survey import Survey
+from workbench.views.saved_table import kept_at_a_glance
 from workbench.views.stepper_picture import Stage
 
 
@@ -116,7 +118,8 @@ def check(torch: Any, program: Any) -> None:
     ledger = Ledger(trace)
     assert bytes_said(ledger.peak + ledger.anyway) == truth  # what lives anyway is told apart
     assert f"\nHeld for backward: {bytes_said(ledger.peak)} at most" in str(trace.show("memory"))
-    assert f" save {bytes_said(ledger.peak)} for backward" in kept_at_a_glance(trace, "").scene.boxes["total"].title
+    total = kept_at_a_glance(Survey(trace), "").scene.boxes["total"]
+    assert f" save {bytes_said(ledger.peak)} for backward" in total.title
     again = type(trace).from_dict(trace.to_dict())
     assert told(again.show(depth=0).storyboard) == [truth]
     if own:  # a graph of which nothing was recorded

@@ -111,16 +111,16 @@ itself is right, start with `answer = ...`. Each checked name belongs to one exe
 answer of another exercise would be taken for its own.
 """
 
+from .answer_errors import Unusable
+from .cells import marked
 from .checks import check, grade, progress
-from .judging import (
-    Misconception,
-    Unusable,
+from .judging import Misconception
+from .probes import (
     backward_of,
     by_engine,
     checked,
     checked_twice,
     gradients,
-    marked,
     on_ctx,
     results,
     returned,

@@ -9,14 +9,18 @@ import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 import numpy as np
 
-from ..scene.labels import clean
+from ..scene.metric import clean
+from .comparison import TOLERANCE, close, detached, read
 
 MARKED = "{}: {}"
 ALL_RIGHT = "every cell is right"
 SOME_WRONG = "{} of {} cells wrong (×)"
+YOURS = "yours: {}"
+ONE_SHAPE = "marked() compares cell by cell, so both need to contain numbers and have the same shape."
 _MOST = 12  # rows or columns that are drawn
 
 # A cell is light where it is right and dark-edged where it is wrong; blue and orange differ to every eye.
@@ -153,3 +157,29 @@ def _cell(x: float, y: float, wide: float, text: str, wrong: bool | None) -> str
 
 def _text(number: float) -> str:
     return f"{float(number) + 0.0:.4g}"  # 0.0 takes the sign from a zero
+
+
+class Marked:
+    """Numbers with the right ones: the tables mark the wrong numbers."""
+
+    def __init__(self, tables: Sequence[Table]) -> None:
+        self.tables = tuple(tables)
+
+    def __repr__(self) -> str:
+        return to_text(self.tables)
+
+    def _repr_html_(self) -> str:
+        return to_html("", self.tables)
+
+
+def marked(mine: Any, truth: Any, title: str = YOURS.format("gradient"), **given: Any) -> Marked:
+    """Return a picture of the numbers in `mine`, in which those that differ from `truth` are marked.
+
+    Both are tensors, arrays or lists of one shape. `title` is the title of `mine`. The numbers in `given`, by title,
+    are shown in tables before it.
+    """
+    found, right = read(mine), read(truth)
+    if not isinstance(found, np.ndarray) or not isinstance(right, np.ndarray) or found.shape != right.shape:
+        raise ValueError(ONE_SHAPE)
+    before = [table(name, np.asarray(detached(each), dtype=np.float64), given=True) for name, each in given.items()]
+    return Marked([each for each in [*before, table(title, found, ~close(found, right, TOLERANCE))] if each])

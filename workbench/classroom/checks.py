@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from ..scene.picture import check_place, write_whole
-from .judging import Verdict, compared, counted
+from .comparison import compared
+from .judging import Verdict, counted
 from .registry import NAME, find, known, lessons
 
 ANSWER = "The answer: "

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import did_you_mean
-from .judging import Exercise, Misconception, Probe
+from .judging import Exercise, Misconception
+from .probes import Probe
 from .sealed import Outcomes, Sealed
 
 SUFFIX = ".exercises.py"

@@ -14,7 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from .judging import AnswerKind, Exercise, Misconception, Odd, Probe, Raised
+from .answer_errors import Raised
+from .answer_kind import AnswerKind
+from .evidence import Odd
+from .judging import Exercise, Misconception
+from .probes import Probe
 
 NO_SOLUTION = (
     "The solution of {!r} isn't in this file, which was released to students. It contains only the probes' results, to "

@@ -18,7 +18,9 @@ import numpy as np
 
 import workbench as torch
 
-from .judging import AnswerKind, Exercise, Odd, alike
+from .answer_kind import AnswerKind
+from .evidence import Odd, alike
+from .judging import Exercise
 from .registry import SUFFIX, run
 from .sealed import Sealed, Unrecordable, packed, written
 

@@ -25,8 +25,8 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 from tqdm import tqdm
 
-from workbench.classroom.handout import name_of, solution, unsolved
 from workbench.classroom.comparison import NO_PREDICTION
+from workbench.classroom.handout import name_of, solution, unsolved
 from workbench.cli import errors
 from workbench.cli.errors import CommandError, check_loopback
 from workbench.cli.notebooks import read

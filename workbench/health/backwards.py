@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ..trace.call_records import HookRan
-from ..trace.facts import Root, SourceLine
-from ..trace.records import (
+from ..trace.backward_records import (
     BackwardFinished,
     BackwardStarted,
     Failed,
@@ -16,10 +14,12 @@ from ..trace.records import (
     GradAccumulated,
     GradCaptured,
     GradChanged,
-    NodeCreated,
     NodeFinished,
     NodeStarted,
 )
+from ..trace.call_records import HookRan
+from ..trace.facts import Root, SourceLine
+from ..trace.forward_records import NodeCreated
 from ..trace.schema import Record
 from ..trace.values import Value
 from .graph import Grads, RecordedGraph, Take

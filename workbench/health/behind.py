@@ -7,9 +7,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ..trace.backward_records import NodeStarted
 from ..trace.call_records import HooksFound
 from ..trace.facts import Saved, TensorSeen
-from ..trace.records import DATA, UNREPORTED, EventLost, NodeStarted, TensorWritten
+from ..trace.gap_records import EventLost
+from ..trace.tensor_records import DATA, UNREPORTED, TensorWritten
 from ..trace.values import Value, begun, code, said
 from .backwards import RecordedBackward
 from .finding import Finding, asked, hook_words, phrases, place, told

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from os.path import commonprefix
 
 from ..trace.facts import Cut
-from ..trace.records import TensorWritten
+from ..trace.tensor_records import TensorWritten
 from ..trace.values import Value
 from .finding import Finding, asked, place, plural, told
 from .graph import RecordedNode

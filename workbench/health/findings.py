@@ -12,7 +12,7 @@ from dataclasses import replace
 from html import escape
 from typing import Any
 
-from ..trace.records import lost_said
+from ..trace.gap_records import lost_said
 from ..trace.timeline import Timeline
 from ..trace.values import series
 from . import (

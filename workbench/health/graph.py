@@ -8,8 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..trace.facts import Cut, Edge, SourceLine, TensorSeen
-from ..trace.records import NodeCreated, NodesGone, SavedFreed, TensorShown, TensorWritten
+from ..trace.forward_records import NodeCreated
+from ..trace.memory_records import NodesGone, SavedFreed
 from ..trace.schema import Record
+from ..trace.tensor_records import TensorShown, TensorWritten
 from ..trace.values import Value
 from .measures import is_broken
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from math import inf, isfinite
 
+from ..trace.backward_records import GradChanged
 from ..trace.cuts import cut_words
 from ..trace.facts import TensorSeen
-from ..trace.records import GradChanged
 from ..trace.values import Value, begun, code
 from .backwards import RecordedBackward
 from .causes import grown, scale_of, scales

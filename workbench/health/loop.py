@@ -9,9 +9,9 @@ from itertools import pairwise
 from statistics import median
 
 from ..trace.advised import hook_refused
-from ..trace.compare import rounds_of
+from ..trace.backward_records import Failed
 from ..trace.facts import SourceLine
-from ..trace.records import Failed
+from ..trace.rounds import rounds_of
 from ..trace.values import code, number, shortened
 from .finding import Finding, asked, listed, named, place, plural, told
 from .graph import RecordedNode

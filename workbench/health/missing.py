@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..trace.records import GradChanged
+from ..trace.backward_records import GradChanged
 from ..trace.values import begun, code, said, shortened
 from .backwards import RecordedBackward
 from .finding import at_line, operation_of

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ..trace.call_records import HookRan
 from ..trace.facts import TensorSeen
-from ..trace.records import TensorWritten
+from ..trace.tensor_records import TensorWritten
 from ..trace.values import Value
 from .backwards import RecordedBackward
 from .graph import RecordedGraph

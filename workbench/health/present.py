@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import math
 
+from ..trace.backward_records import GradChanged
 from ..trace.call_records import HookRan
-from ..trace.records import GradChanged, TensorWritten
 from ..trace.source import parsed
+from ..trace.tensor_records import TensorWritten
 from ..trace.values import Value, begun, code, number, said, series
 from .backwards import Change, RecordedBackward
 from .behind import gradient_written, saved_written

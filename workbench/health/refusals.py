@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 from ..trace.advice import NO_HISTORY
 from ..trace.advised import CALLED, known_error, plain_advice
+from ..trace.backward_records import Failed
 from ..trace.checkpoints import difference
 from ..trace.cuts import cut_said, instead
 from ..trace.facts import Cut, Saved, SourceLine, TensorSeen
-from ..trace.records import Failed, TensorWritten
+from ..trace.tensor_records import TensorWritten
 from ..trace.values import begun, code
 from .backwards import RecordedBackward, RecordedBackwards
 from .finding import listed, operation_of, phrases, place, result_of, variable_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from ..trace.records import GradChanged
+from ..trace.backward_records import GradChanged
 from ..trace.values import Value, code
 from .causes import scale_of, scales
 from .finding import Finding, asked, named, place, plural, told

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..trace.records import BackwardStarted, NodeStarted
+from ..trace.backward_records import BackwardStarted, NodeStarted
 from ..trace.values import code
 from .finding import Finding, asked, told
 from .functions import functions_of

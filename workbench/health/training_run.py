@@ -22,20 +22,14 @@ from functools import cached_property
 from itertools import accumulate
 from typing import TypeVar
 
-from ..trace.compare import rounds_of
+from ..trace.backward_records import BackwardStarted, GradAccumulated, GradCaptured, GradChanged
 from ..trace.facts import SourceLine, TensorSeen
+from ..trace.forward_records import NodeCreated
+from ..trace.gap_records import BackwardsUnseen, EventsLetGo
 from ..trace.model_records import ModuleCalled, OptimizerFound
-from ..trace.records import (
-    BackwardStarted,
-    BackwardsUnseen,
-    EventsLetGo,
-    GradAccumulated,
-    GradCaptured,
-    GradChanged,
-    NodeCreated,
-    TensorWritten,
-)
+from ..trace.rounds import rounds_of
 from ..trace.schema import Record
+from ..trace.tensor_records import TensorWritten
 from ..trace.values import Value, code
 from .backwards import RecordedBackward, RecordedBackwards
 from .graph import RecordedNode, Take

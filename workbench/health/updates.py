@@ -6,9 +6,9 @@ from bisect import bisect
 from collections.abc import Iterator
 from itertools import groupby, pairwise
 
+from ..trace.backward_records import GradChanged
 from ..trace.facts import SourceLine
 from ..trace.model_records import OptimizerFound
-from ..trace.records import GradChanged
 from ..trace.values import code
 from .backwards import Change
 from .finding import Finding, asked, listed, named, place, plural

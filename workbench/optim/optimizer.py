@@ -23,7 +23,7 @@ from ..nn.modules.module import clear_grads
 from ..nn.modules.naming import typename
 from ..ops.comparison import maximum
 from ..ops.creation import tensor, zeros_like
-from ..ops.inplace import descend
+from ..ops.plain_writes import descend
 
 # What optimizers reject, with PyTorch's exact messages (PyTorch 2.13).
 PARAMS_KIND = "params argument given to the optimizer should be an iterable of Tensors or dicts, but got {}"

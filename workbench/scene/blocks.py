@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from .geometry import GAP, Rectangle
-from .labels import Size
 from .model import AROUND, ASIDE, Scene
 from .regions import RegionOutline
+from .sizes import Size
 
 TIE = 22  # px between a node and the saved tensors hanging on it: room for the line that ties them
 _SKIP = 18  # px at the right of a closed group that a skip is drawn around

@@ -12,7 +12,7 @@ from math import atan2, hypot
 from typing import Any
 
 from .geometry import GAP, LEAST_FALL, Curve, Point, Rectangle, Walls, on_curve
-from .labels import Size
+from .sizes import Size
 
 # px at each end where an arrow is vertical, if there is room: its head then points straight down.
 _VERTICAL = 24

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from .blocks import PORT, Block, Tables, cell, table_of, tables
-from .labels import Size
 from .model import Arrow
 from .regions import RegionOutline, Wire
 from .rows import SETTINGS, thinned
+from .sizes import Size
 
 _INCH = 72  # px of an inch, Graphviz's unit of distances
 ASIDE = 20  # px between what stands side by side

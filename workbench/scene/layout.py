@@ -16,11 +16,11 @@ from .chart import is_chart, places_of
 from .curves import Route, one_way, straight_between
 from .engines import LayoutUnavailable as LayoutUnavailable  # what laying out may raise
 from .geometry import MARGIN, Point, Rectangle, Walls
-from .labels import STRIP, Size
 from .model import Box, Scene
 from .region_layouts import region_layouts
 from .regions import RegionLayout, Regions
 from .relations import EDGE, related
+from .sizes import STRIP, Size
 
 _LABEL_MARGIN = 12  # px around the picture where only a label comes near its edge: nothing glows there
 _NEAR = 220  # px between a story at the picture's side and what it is about: in a window both are in sight

@@ -219,6 +219,16 @@ def with_changes(before: Thing, changes: Mapping[str, Any]) -> Thing:
     return after
 
 
+def apply_step(scene: Scene, step: StoryStep) -> None:
+    """Apply the changes of a step, as far as they are about what is in the scene."""
+    for id, change in step.boxes.items():
+        if id in scene.boxes:
+            scene.boxes[id] = with_changes(scene.boxes[id], change)
+    for id, change in step.arrows.items():
+        if id in scene.arrows:
+            scene.arrows[id] = with_changes(scene.arrows[id], change)
+
+
 def changed(before: Box | Arrow, after: Box | Arrow) -> dict[str, Any]:
     """Return the fields of `after` that differ from `before`, by name."""
     if before is after:

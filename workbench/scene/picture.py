@@ -22,11 +22,14 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import check_installed
-from .images import to_gif, to_mp4, to_pdf, to_png, to_svg
+from .film import to_gif, to_mp4
 from .layout import LayoutUnavailable
+from .matplotlib_drawing import to_pdf, to_png
 from .payload import compressed, in_page, inline, library
+from .player_data import flat_data, levels_data, tabs_data
 from .shortening import HOW, Plan, cut, shortened
 from .storyboard import Storyboard
+from .svg import to_svg
 from .text import to_dot, to_mermaid, to_sentence, to_text
 from .theme import Theme, live_css, theme_named
 
@@ -187,7 +190,7 @@ def _tabs(storyboard: Storyboard, room: int) -> list[list[str]]:
     """Return the tabs as a picture's script stores them: those that there is room for, the smallest first."""
     if not storyboard.tabs or room < _LEAST_OF_TABS:
         return []
-    told = storyboard.tabs_told(partial(_packed, room=room))
+    told = tabs_data(storyboard, partial(_packed, room=room))
     while sum(len(json.dumps(each)) + 1 for each in told) > room:
         told.remove(max(told, key=lambda each: len(each[1] or "")))
     return [[name, packed or ""] for name, packed in told] if len(told) > 1 else []
@@ -211,11 +214,11 @@ def _inside(storyboard: Storyboard, room: int) -> str:
 
 def _packed(storyboard: Storyboard, room: int) -> str:
     """Return the storyboard as a picture's script stores it; if it is too long, no inside of a group is laid out."""
-    flat = compressed(_as_json(storyboard.flat_dict(small=False)))
+    flat = compressed(_as_json(flat_data(storyboard, small=False)))
     if len(flat) > room:
         return flat
     folds = bool(storyboard.folding.groups) and not storyboard.has_rows
-    return compressed(_as_json(storyboard.flat_dict() | ({"levels": storyboard.layouts_dict()} if folds else {})))
+    return compressed(_as_json(flat_data(storyboard) | ({"levels": levels_data(storyboard)} if folds else {})))
 
 
 def _placed(image: str, story: str, inside: str = "", tabs: Sequence[Sequence[str]] = ()) -> str:

@@ -19,11 +19,11 @@ from .curves import Route, swung
 from .dot import APART, Question, question
 from .engines import Placed
 from .geometry import GAP, Point, Rectangle, Walls
-from .labels import STRIP, Size
 from .model import Scene
 from .regions import RegionLayout, RegionOutline, Wire
 from .routes import routed
 from .siblings import in_program_order
+from .sizes import STRIP, Size
 
 _PAD = 14  # px between a region and what lies in it
 _AT_EDGE = 6.0  # px between a region's upper or lower edge and a row of ports, which needs no more

@@ -8,10 +8,10 @@ from typing import Any
 
 from .blocks import Block, blocks_of
 from .engines import in_time
-from .labels import Size, in_group
 from .model import Scene
 from .reading import drawn_region
 from .regions import RegionLayout, Regions, Wire
+from .sizes import Size, in_group
 
 _BUTTON = 28.0  # px at the right end of a heading, where a button closes the group
 

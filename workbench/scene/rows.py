@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from .labels import Size
 from .model import Arrow
+from .sizes import Size
 
 _CALM_ROWS = 4_000  # rows that all arrows together lead through: up to these Graphviz takes its time
 _HURRIED_ROWS = 8_000  # up to these it gets every arrow, but hurries

@@ -15,8 +15,8 @@ from math import inf
 from typing import Any
 
 from .folding import Folding
-from .labels import in_group
 from .model import Box, Detail, Scene, StoryStep, changed, paths, with_changes
+from .sizes import in_group
 from .storyboard import Storyboard, stops
 
 HOW = 'picture.save("picture.html") keeps all of it'

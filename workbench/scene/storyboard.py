@@ -6,57 +6,41 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from functools import cached_property
-from math import isfinite, prod
+from math import prod
 from numbers import Integral
 from typing import Any
 
 from .chart import closed_up, is_chart
 from .folding import Folding
-from .labels import (
-    KIND_WORDS,
-    STALE,
-    STATE_WORDS,
-    Size,
-    arrow_fields,
-    box_fields,
-    clean,
-    heading_size,
-    in_group,
-    label_size,
-    larger,
-    largest,
-    native,
-)
+from .labels import box_fields
 from .layout import Layout, LayoutUnavailable, chart_layout, laid_out
+from .metric import clean
 from .model import (
     AROUND,
     FOLDING,
-    FORMAT,
-    VERSION,
     Arrow,
-    Box,
     Curves,
     Density,
-    Detail,
     Scene,
     StoryStep,
+    apply_step,
     groups_of,
     paths,
     with_changes,
 )
+from .player_data import story_data
 from .region_layouts import RegionLayouts
+from .sizes import Size, heading_size, in_group, label_size, larger, largest
 
 NO_STEP = "There is no step {}; this {} has {}, counted from 0."
 ROOM = (962, 558)  # px that a picture has in a notebook of 1440 × 900, beside the list of files
 SMALL_ROOM = (570, 474)  # the same at 1024 × 768
 LEGIBLE = 10 / 12  # of its own size, at which the smallest text of a picture is 10 px high
-_FEW = 400  # boxes, with those in closed groups, of a picture that a page can draw at two densities
 _LEAST = 3  # boxes that compute: a picture of fewer is whole only because it shows next to nothing
 _NEARLY = 1.25  # times a small window: of a picture that isn't larger, most is in sight
 _MANY = 60  # boxes that no window has room for with all that they tell
 _BY_DENSITY = ("drawn_scene", "drawn_folding", "sizes", "layouts")  # what depends on how much boxes tell
 _LONGEST_NORM = "norm 1.23e-05"
-_UNSEEN = {"d": "", "lx": 0, "ly": 0, "lw": 0, "lh": 0}  # the way of an arrow that lies in a closed group
 
 
 class PictureInside:
@@ -119,7 +103,7 @@ class Storyboard:
     ) -> None:
         self.scene, self.steps, self.curves = scene, list(steps), curves
         self.runs = {group: list(sentences) for group, sentences in (runs or {}).items()}
-        self._start, self._still, self.legend = start, still, clean(legend) if scene.boxes else ""
+        self.given_start, self._still, self.legend = start, still, clean(legend) if scene.boxes else ""
         self._layout: Layout | None = None
         self._whole: Storyboard | None = None
         self._density: Density | None = None
@@ -264,8 +248,8 @@ class Storyboard:
     @property
     def start(self) -> int:
         """Return the step a player opens at: the given one, the last before the first backward, the last, or -1."""
-        if self._start is not None:
-            return self._start
+        if self.given_start is not None:
+            return self.given_start
         phases = [step.phase for step in self.steps]
         if "backward" in phases:
             return max(0, phases.index("backward") - 1)
@@ -360,15 +344,16 @@ class Storyboard:
             return board.at(k, drawn)
         if not -1 <= k < len(self.steps):
             raise IndexError(NO_STEP.format(k, "storyboard", len(self.steps)))
-        scene = self._copy(drawn)
+        scene = self.copied(drawn)
         for step in self.steps[: k + 1]:
-            _apply(scene, step)
+            apply_step(scene, step)
         if drawn and self.density != "full":  # before several arrows become one
             scene.arrows = {id: shortened(arrow) for id, arrow in scene.arrows.items()}
         # Where rows are closed, the layout knows where the others stand.
         return (self.drawn_folding if drawn else self.folding).seen(scene)
 
-    def _copy(self, drawn: bool) -> Scene:
+    def copied(self, drawn: bool) -> Scene:
+        """Return a copy of the scene before all steps, with all boxes or only those that are `drawn`."""
         scene = self.drawn_scene if drawn else self.scene
         return Scene(self.title, dict(scene.boxes), dict(scene.arrows))
 
@@ -377,145 +362,7 @@ class Storyboard:
 
         It has what a `small` window shows of it too.
         """
-        story = self.flat_dict(small) | (
-            {"levels": self.layouts_dict()} if self.folding.groups and not self.has_rows else {}
-        )
-        inside = self.inside_dict()
-        story |= {} if inside is None else {"within": inside}
-        tabs = self.tabs_told(Storyboard.to_dict)
-        return story | ({"tabs": tabs} if tabs else {})
-
-    def tabs_told(self, tell: Callable[[Storyboard], Any]) -> list[list[Any]]:
-        """Return the tabs that can be laid out, by name, each as `tell` gives it; this picture's own has None."""
-        told: list[list[Any]] = []
-        for name, tab in self.tabs.items():
-            with suppress(LayoutUnavailable):
-                told.append([name, None if tab is None or tab.story is None else tell(tab.story)])
-        return told if len(told) > 1 else []
-
-    def inside_dict(self) -> dict[str, Any] | None:
-        """Return the part of `to_dict` about the picture that boxes lead into."""
-        return None if self.inside is None else self.inside.to_dict(Storyboard.to_dict)
-
-    def layouts_dict(self) -> dict[str, Any]:
-        """Return the part of `to_dict` about the inside of groups."""
-        return {region or "": layout.to_dict() for region, layout in self.layouts.items()}
-
-    def flat_dict(self, small: bool = True) -> dict[str, Any]:
-        """Return `to_dict` without the inside of groups."""
-        details = _Details()
-        story: dict[str, Any] = {
-            "format": FORMAT,
-            "version": VERSION,
-            "title": self.title,
-            "words": {"kinds": dict(KIND_WORDS), "states": STATE_WORDS | {"stale": STALE}},
-        }
-        story |= self._drawing(details)
-        for told, step in zip(story["steps"], self.steps, strict=True):
-            told |= {
-                "caption": clean(step.caption),
-                "phase": step.phase,
-                "cursor": native(step.cursor),
-                "focus": step.focus,
-            }
-            told |= {"when": step.when} if step.when else {}
-            told |= {"chapter": clean(step.chapter)} if step.chapter else {}
-            told |= {"stands": step.stands} if step.stands > 1 else {}
-            told |= {"place": step.place} if step.place is not None and self.folding.groups else {}
-        boxes = self.scene.boxes.values()
-        small = small and len(boxes) <= _FEW and any([box.brief is not None for box in boxes])
-        if small and (self.density != "columns" or self.narrow.opened != self.opened):
-            story["brief"] = self.narrow._drawing(details)  # for a smaller window, and for a lecture hall
-            story["brief"] |= (
-                self.narrow._open_dict() | {"levels": self.narrow.layouts_dict()} if self.folding.groups else {}
-            )
-        story["details"] = details.texts
-        story |= {} if self._start is None else {"start": self._start}
-        story |= {"legend": self.legend} if self.legend else {}
-        story |= {"curves": _curves(self.curves, self.steps)} if self.curves is not None else {}
-        if self.has_rows:
-            story |= {"rows": True, "opened": [id for id in self.scene.boxes if id in self.opened]}
-        elif self.folding.groups:
-            story |= {"levels": {}, "runs": self.runs} | self._open_dict()
-        return story
-
-    def _open_dict(self) -> dict[str, Any]:
-        """Return which groups are open, and the order in which they open on a page."""
-        opened, *order = ([id for id in self.scene.boxes if id in part] for part in (self.opened, *self.order))
-        return {"opened": opened} | ({"order": order} if order else {})
-
-    def _drawing(self, details: _Details) -> dict[str, Any]:
-        """Return the places and the looks of all that is drawn, and how they change with each step."""
-        # A page closes the rows of a chart itself, so it gets their places when all are open.
-        layout = chart_layout(self.scene) if self.has_rows else self.layout
-        scene = self._copy(drawn=True)
-        boxes = {
-            id: box_fields(box, self.density) | {"details": details.numbers(box)} for id, box in scene.boxes.items()
-        }
-        arrows = {id: arrow_fields(arrow, scene, self.density) for id, arrow in scene.arrows.items()}
-        drawing: dict[str, Any] = {
-            "width": layout.width,
-            "height": layout.height,
-            "boxes": [
-                {"id": id, "kind": scene.boxes[id].kind, "holder": scene.boxes[id].holder}
-                | ({"refers": refers} if (refers := scene.boxes[id].refers) is not None else {})
-                | ({"family": family} if (family := scene.boxes[id].family) else {})
-                | ({"skips": skips} if (skips := scene.boxes[id].skips) else {})
-                | self._place(layout, id)
-                | shown
-                | self._fold(id)
-                for id, shown in boxes.items()
-            ],
-            "arrows": [
-                {"id": id, "kind": arrow.kind, "source": arrow.source, "target": arrow.target}
-                | (layout.arrows[id].to_dict() if id in layout.arrows else _UNSEEN)
-                | arrows[id]
-                for id, arrow in scene.arrows.items()
-            ],
-        }
-        touching: dict[str, list[str]] = {}  # box -> the arrows whose description names it
-        for arrow in scene.arrows.values():
-            for end in (arrow.source, arrow.target):
-                touching.setdefault(end, []).append(arrow.id)
-        steps: list[dict[str, Any]] = []
-        for step in self.steps:
-            _apply(scene, step)
-            renamed = [id for id, change in step.boxes.items() if "title" in change]
-            concerned = dict.fromkeys([*step.arrows, *(arrow for id in renamed for arrow in touching.get(id, ()))])
-            now = {
-                id: box_fields(scene.boxes[id], self.density)
-                | {"details": details.numbers(scene.boxes[id]) if "details" in change else boxes[id]["details"]}
-                for id, change in step.boxes.items()
-                if id in boxes
-            }
-            then = {id: arrow_fields(scene.arrows[id], scene, self.density) for id in concerned if id in arrows}
-            steps.append({"boxes": _changes(boxes, now), "arrows": _changes(arrows, then)})
-        return drawing | {"steps": steps}
-
-    def _place(self, layout: Layout, id: str) -> dict[str, float]:
-        """Return the initial place of a box; if it is hidden then, its size."""
-        if id in layout.boxes:
-            return layout.boxes[id].to_dict()
-        width, height = self.sizes[0][id]
-        return {"x": 0, "y": 0, "w": width, "h": height}
-
-    def _fold(self, id: str) -> dict[str, Any]:
-        """Return what a box is nested in, and its closed size, if boxes are in groups."""
-        region, instead, place = self.scene.boxes[id].region, self.scene.boxes[id].instead, {}
-        if self.folding.groups:
-            place = {"region": region} if region is not None else {}
-            place |= {"instead": instead} if instead is not None else {}
-            place |= {"size": list(self.sizes[0][id])} if id in self.folding.groups and not self.has_rows else {}
-        return place
-
-
-def _curves(curves: Curves, steps: Iterable[StoryStep]) -> dict[str, Any]:
-    """Curves as a player gets them, with the digits that it tells; JSON has no number that is not finite."""
-    short = [[each and float(f"{each:.4g}") for each in row] for row in curves.numbers.values()]
-    rows = [[each if each is None or isfinite(each) else f"{each}" for each in row] for row in short]
-    chapters = {clean(step.chapter) for step in steps}
-    titles = {title: place for title, place in curves.told.items() if title in chapters}
-    return {"names": [clean(name) for name in curves.numbers], "numbers": rows, "told": titles}
+        return story_data(self, small)
 
 
 def stops(
@@ -536,53 +383,9 @@ def stops(
     return stops
 
 
-class _Details:
-    """What clicks show: each section once, as the same code and values are shown at many boxes and steps."""
-
-    def __init__(self) -> None:
-        self.texts: list[dict[str, Any]] = []
-        self._numbers: dict[str, int] = {}
-        self._known: dict[int, int] = {}  # by identity: the storyboard keeps them all
-
-    def numbers(self, box: Box) -> list[int]:
-        """Return the numbers of a box's sections."""
-        return [self._number(each) for each in box.details]
-
-    def _number(self, detail: Detail) -> int:
-        if id(detail) in self._known:
-            return self._known[id(detail)]
-        text = {"heading": clean(detail.heading), "kind": detail.kind, "body": native(detail.body)}
-        key = repr(text)
-        if key not in self._numbers:
-            self._numbers[key] = len(self.texts)
-            self.texts.append(text)
-        self._known[id(detail)] = number = self._numbers[key]
-        return number
-
-
 def shortened(arrow: Arrow) -> Arrow:
     """Return an arrow with the label that it has where boxes have one line."""
     if arrow.short is None:
         return arrow
     label, brief = arrow.short
     return with_changes(arrow, {"label": label, "brief": brief, "short": None})
-
-
-def _apply(scene: Scene, step: StoryStep) -> None:
-    """Apply the changes of a step, as far as they are about what is in the scene."""
-    for id, change in step.boxes.items():
-        if id in scene.boxes:
-            scene.boxes[id] = with_changes(scene.boxes[id], change)
-    for id, change in step.arrows.items():
-        if id in scene.arrows:
-            scene.arrows[id] = with_changes(scene.arrows[id], change)
-
-
-def _changes(shown: dict[str, dict[str, Any]], now: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return the fields that differ from what is shown, and update what is shown."""
-    changes: dict[str, dict[str, Any]] = {}
-    for id, fields in now.items():
-        if different := {name: value for name, value in fields.items() if shown[id].get(name) != value}:
-            changes[id] = different
-            shown[id] = fields
-    return changes

@@ -17,7 +17,8 @@ from itertools import count, groupby
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from .labels import FREED, KIND_WORDS, TENSORS, arrow_fields, box_fields, clean, cut, state_words
+from .labels import FREED, KIND_WORDS, TENSORS, arrow_fields, box_fields, state_words
+from .metric import clean, cut
 from .model import AROUND, ASIDE, LOOSE, PANELS, PLACED, UNTOLD, WITHIN, Arrow, Box, Curves, Scene, paths
 from .storyboard import Storyboard
 from .theme import Theme, theme_named

@@ -309,9 +309,9 @@ _PRINT = {
 }
 
 
-# The face of words and numbers: a column of the metric in labels.py has room for its widest common form, DejaVu Sans.
+# The face of words and numbers: a column of the metric in metric.py has room for its widest common form, DejaVu Sans.
 WORDS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif"
-# Three fonts that every platform has one of, all 0.60 em wide: the metric in labels.py relies on that width.
+# Three fonts that every platform has one of, all 0.60 em wide: the metric in metric.py relies on that width.
 FONT = "ui-monospace, SFMono-Regular, Menlo, 'DejaVu Sans Mono', 'Liberation Mono', 'Courier New', monospace"
 
 

@@ -23,10 +23,10 @@ from ..events import listeners, tag
 from ..ops.creation import get_rng_state, set_rng_state, tensor
 from ..scene.displays import display_of
 from ..scene.geometry import MARGIN, Rectangle
-from ..scene.labels import PLOT
 from ..scene.layout import LayoutUnavailable
 from ..scene.model import Box, Detail, Plot, Scene, StoryStep, changed
 from ..scene.picture import Picture, playing
+from ..scene.plots import PLOT
 from ..scene.storyboard import Storyboard
 from ..trace.names import named_in
 from ..trace.recorder import Recorder

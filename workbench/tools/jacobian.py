@@ -17,7 +17,7 @@ from ..autograd.gradcheck import numeric_columns as pushed
 from ..autograd.tensor import Tensor, wrap
 from ..bridges import is_of_torch, with_torch
 from ..errors import kind_of
-from ..scene.labels import CHARACTER, clean, columns
+from ..scene.metric import CHARACTER, clean, columns
 from ..scene.model import Box, Scene, StoryStep
 from ..scene.picture import Picture
 from ..scene.storyboard import Storyboard

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from .advice import ADVICE, Advice
 from .advice_on_calls import CALLS
+from .backward_records import Failed
 from .call_records import HookRan
 from .facts import SourceLine
-from .records import Failed
 from .schema import Record
 from .values import code
 

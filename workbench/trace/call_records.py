@@ -9,8 +9,8 @@ from types import CodeType
 from typing import Annotated, Any
 
 from .facts import Code, Hook
+from .forward_records import NodeCreated, OperationRan, TangentPushed
 from .frame import Frame
-from .records import NodeCreated, OperationRan, TangentPushed
 from .schema import Building, Known, Reading, Record, asks, by, kind_of_event
 from .source import file_of, source, source_lines
 from .values import Value, read, said, series

@@ -7,19 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..events import next_tag
+from .backward_records import BackwardFinished, Failed, GradChanged
 from .call_records import LevelLeft
 from .describer import Describer
-from .records import (
-    BackwardFinished,
-    EventsLetGo,
-    Failed,
-    GradChanged,
-    NodeCreated,
-    NodesGone,
-    TensorsFound,
-    TensorWritten,
-)
+from .forward_records import NodeCreated, TensorsFound
+from .gap_records import EventsLetGo
+from .memory_records import NodesGone
 from .schema import Record, value_of
+from .tensor_records import TensorWritten
 
 # After these, and what is written or let go then, something new begins.
 _ENDS = (BackwardFinished, LevelLeft, Failed)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from .backward_records import BackwardStarted, Failed
 from .facts import SourceLine
-from .records import BackwardStarted, Failed, NodeCreated
+from .forward_records import NodeCreated
 from .schema import Record
 
 _SAVED = re.compile(r"during forward: (\d+)\nNumber of tensors saved during recomputation: (\d+)")

@@ -13,11 +13,12 @@ from .engine import Engine
 from .error_frames import called_in
 from .facts import Cut
 from .formulas import text_of
+from .forward_records import TensorsFound
 from .hooks import retained
 from .names import named_outside
 from .raw_events import RawEvents
-from .records import DATA, UNREPORTED, TensorsFound
 from .stacks import Stack, stepping, user_line
+from .tensor_records import DATA, UNREPORTED
 from .variables import class_of
 
 _OFTEN_WRITTEN = ("running_mean", "running_var")  # by each forward pass; no backward reads them then

@@ -8,10 +8,10 @@ from typing import Any
 from .call_records import MethodCalled, above
 from .fitting import Fitting
 from .formulas import METHODS
+from .forward_records import LevelEntered, NodeCreated, OperationRan, TangentPushed
 from .frame import Frame
 from .json_records import decode, find_path
 from .parts_table import PartsRead
-from .records import LevelEntered, NodeCreated, OperationRan, TangentPushed
 from .schema import Record
 
 _MOST_AGAIN = 200_000  # events of one file that are played again

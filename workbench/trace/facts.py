@@ -145,6 +145,23 @@ class Saved:
     storage: Storage | None = None
 
 
+def is_slot(saved: Saved) -> bool:
+    """Return True if nothing is saved, because a checkpoint will compute it again."""
+    return saved.packed is not None and saved.packed.kept == "_Slot"
+
+
+def tensor_of(saved: Saved) -> str | None:
+    """Return the tensor to be saved, whatever is saved instead, if the trace knows it."""
+    return saved.tensor or (saved.packed.tensor if saved.packed else None)
+
+
+def as_kept(saved: Saved, name: str) -> str:
+    """Return what is saved for a name: `x`, `a slot for x`, or `x packed by pack`."""
+    if saved.packed is None:
+        return name
+    return f"a slot for {name}" if is_slot(saved) else f"{name} packed by {saved.packed.hook}"
+
+
 @dataclass(frozen=True, slots=True)
 class Attribute:
     """What forward put on `ctx` under a name: a tensor, an array, or the text of anything else."""

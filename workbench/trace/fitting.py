@@ -14,10 +14,12 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
+from .backward_records import BackwardStarted, NodeFinished
 from .call_records import LineReached, MethodCalled, MethodEnded
 from .facts import Argument
+from .forward_records import LevelEntered, NodeCreated, OperationRan, TangentPushed
 from .frame import Frame
-from .records import BackwardStarted, EventLost, LevelEntered, NodeCreated, NodeFinished, OperationRan, TangentPushed
+from .gap_records import EventLost
 from .schema import Record
 
 _PLACES = {  # what of a frame the ids in a field are of, by its name

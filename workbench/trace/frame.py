@@ -11,7 +11,7 @@ from .values import ZEROS, Value, code, gradient_said
 
 if TYPE_CHECKING:
     from .facts import Argument, Cut, Hook, Phase, SourceLine, Tangent, TensorSeen
-    from .records import LevelEntered, NodeCreated, OperationRan, TangentPushed
+    from .forward_records import LevelEntered, NodeCreated, OperationRan, TangentPushed
 
 
 PlaceState = Literal["idle", "pending", "ready", "running", "done", "error"]

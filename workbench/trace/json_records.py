@@ -16,8 +16,8 @@ from math import isfinite, prod
 from typing import Any
 
 from .facts import Part
+from .forward_records import NodeCreated
 from .parts_table import PartsRead, PartsWritten, shortened
-from .records import NodeCreated
 from .schema import RECORDS, Record
 from .values import Value
 

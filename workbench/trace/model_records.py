@@ -5,12 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from .facts import SourceLine
 from .frame import Frame
-from .schema import Building, Reading, Tensors, by, kind_of_event
-from .source import source
-
-Located = Annotated[SourceLine | None, by(source)]
+from .schema import Building, Located, Reading, Tensors, kind_of_event
 
 
 class _Found(Building):

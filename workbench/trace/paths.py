@@ -9,8 +9,8 @@ from types import CodeType
 from typing import Any
 
 from .facts import Part
+from .forward_records import COMPILED
 from .listing import GENERATOR, Listing, Loop, listing
-from .records import COMPILED
 from .source import OWN, line_text, without_comment
 from .stacks import Stack
 

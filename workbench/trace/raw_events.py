@@ -10,32 +10,28 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .advised import known_error
-from .call_records import HookRan, HooksFound
-from .error_frames import users_frames
-from .facts import Called
-from .model_records import ModuleCalled, OptimizerFound
-from .reader import Reader
-from .records import (
+from .backward_records import (
     BackwardFinished,
     BackwardStarted,
-    BackwardsUnseen,
-    EngineUnseen,
     Failed,
     FailuresCaught,
     GradAccumulated,
     GradCaptured,
     GradChanged,
-    NodeCreated,
     NodeFinished,
-    NodesGone,
     NodeStarted,
-    SavedFreed,
-    TensorsFound,
-    TensorShown,
-    TensorWritten,
 )
+from .call_records import HookRan, HooksFound
+from .error_frames import users_frames
+from .facts import Called
+from .forward_records import NodeCreated, TensorsFound
+from .gap_records import BackwardsUnseen, EngineUnseen
+from .memory_records import NodesGone, SavedFreed
+from .model_records import ModuleCalled, OptimizerFound
+from .reader import Reader
 from .schema import Raw, Record, value_of
 from .stacks import Line, Stack, StackSampler
+from .tensor_records import TensorShown, TensorWritten
 
 Hooks = tuple[tuple[Any, ...], ...]  # of each its kind, which output it is on, its name and line
 Copies = tuple[Any, ...]  # what was kept of gradients

@@ -9,8 +9,8 @@ from .cuts import Way
 from .facts import Argument, Code, Cut, Packing, Saved, SourceLine, Storage, TensorSeen
 from .fitting import fitted
 from .formulas import code_of, text_of
+from .gap_records import EventLost
 from .paths import Paths
-from .records import EventLost
 from .schema import Raw, Record
 from .source import Line, source
 from .stacks import Stack, line_in

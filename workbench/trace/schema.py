@@ -17,6 +17,7 @@ from .facts import (
     TensorSeen,
 )
 from .frame import Frame
+from .source import source
 from .values import Value, read, value, values
 
 
@@ -67,6 +68,7 @@ Place = Annotated[str | None, asks("place")]  # the same, or nothing
 Changed = Annotated[str, asks("changed")]  # a tensor that is described again when it occurs again
 Tensors = Annotated[tuple[TensorSeen, ...], asks("seen")]
 Reached = Annotated[SourceLine | None, asks("seen_at")]  # how far the program is
+Located = Annotated[SourceLine | None, by(source)]  # a file and the number of a line in it
 _OF_ARRAYS: dict[Any, HowRead] = {Value: by(read), Value | None: by(value), tuple[Value | None, ...]: by(values)}
 
 

@@ -8,23 +8,14 @@ from os import PathLike
 from typing import Any, Protocol, Self, TypeVar
 
 from . import json
+from .backward_records import GradAccumulated, GradChanged, NodeFinished, NodeStarted
 from .call_records import HookRan, HooksFound, LevelLeft, above, outputs_of
 from .facts import Phase
+from .forward_records import LevelEntered, NodeCreated, OperationRan, TangentPushed
 from .frame import Frame
-from .records import (
-    GradAccumulated,
-    GradChanged,
-    LevelEntered,
-    NodeCreated,
-    NodeFinished,
-    NodesGone,
-    NodeStarted,
-    OperationRan,
-    SavedFreed,
-    TangentPushed,
-    TensorWritten,
-)
+from .memory_records import NodesGone, SavedFreed
 from .schema import Record
+from .tensor_records import TensorWritten
 
 _ENDING = frozenset({NodeFinished, GradAccumulated, SavedFreed})  # what comes of a node's run
 _WITHIN = frozenset({NodeCreated, TensorWritten, GradChanged, OperationRan, TangentPushed, LevelEntered, LevelLeft})

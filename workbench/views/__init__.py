@@ -10,7 +10,8 @@ from ..health.finding import plural
 from ..health.findings import findings
 from ..scene.storyboard import Storyboard
 from ..trace.frame import Frame
-from ..trace.records import EventsLetGo, TensorWritten, Unseen, lost_said
+from ..trace.gap_records import EventsLetGo, Unseen, lost_said
+from ..trace.tensor_records import TensorWritten
 from ..trace.timeline import Ending, Timeline
 from ..trace.uncollected import uncollected
 from ..trace.values import series

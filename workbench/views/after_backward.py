@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from ..scene.model import StoryStep
 from ..scene.storyboard import Storyboard
-from ..trace.compare import Aligner, Round, rounds_of
-from ..trace.records import BackwardFinished, Failed, NodeCreated
+from ..trace.alignment import Aligner
+from ..trace.backward_records import BackwardFinished, Failed
+from ..trace.forward_records import NodeCreated
+from ..trace.rounds import Round, rounds_of
 from ..trace.schema import Record
 from ..trace.timeline import Ending
 from .flow import Flow

@@ -12,14 +12,15 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..scene.labels import TEXT_COLUMNS, cut
 from ..scene.layout import LayoutUnavailable
+from ..scene.metric import TEXT_COLUMNS, cut
 from ..scene.model import Arrow, Box, Scene, StoryStep, paths
 from ..scene.picture import Picture
 from ..scene.storyboard import Storyboard
-from ..trace.compare import Differences, TraceDifference, rounds_of
+from ..trace.differences import Differences, TraceDifference
+from ..trace.forward_records import NodeCreated, OperationRan
 from ..trace.frame import Frame
-from ..trace.records import NodeCreated, OperationRan
+from ..trace.rounds import rounds_of
 from ..trace.timeline import Timeline
 from .graph import Graph
 from .grouped_graph import planned

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import groupby
 
-from ..scene.labels import GROUP_TITLE_COLUMNS, columns
+from ..scene.metric import GROUP_TITLE_COLUMNS, columns
 from ..trace.source import parsed
 from .expressions import cut_in_sentence
 from .groups import Group

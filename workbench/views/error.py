@@ -1,6 +1,6 @@
 """An error as a picture: the node that failed, what it had saved, the write that broke it, and what to do.
 
-What to do is found by the sentence that the error was raised with, in `advice.py`.
+`ErrorAccount` finds and words what led to it.
 """
 
 from __future__ import annotations
@@ -11,25 +11,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..health.backwards import RecordedBackwards
-from ..health.finding import in_brackets, listed
-from ..health.refusals import refusal_of
-from ..scene.labels import CHIP_COLUMNS, TITLE_CHARACTER, columns
 from ..scene.layout import LayoutUnavailable
+from ..scene.metric import CHIP_COLUMNS, TITLE_CHARACTER, columns
 from ..scene.model import AROUND, Arrow, Box, Detail, Scene, StoryStep
 from ..scene.storyboard import Storyboard
-from ..trace.advice import NO_HISTORY
-from ..trace.advised import advice_for, counts_of, hook_refused
-from ..trace.call_records import MethodCalled
-from ..trace.checkpoints import difference
-from ..trace.facts import Called, Phase, SourceLine
-from ..trace.frame import Frame
+from ..trace.backward_records import Failed
+from ..trace.facts import Called, SourceLine
 from ..trace.probable_cuts import ProbableCut
-from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreated, NodeStarted, TensorWritten
-from ..trace.schema import Record
 from ..trace.source import source
+from ..trace.tensor_records import TensorWritten
 from ..trace.timeline import Timeline
-from ..trace.values import begun, code
+from .error_account import ErrorAccount
 from .graph import Graph
 from .node_status import BESIDE
 from .player_steps import cursor_at
@@ -71,84 +63,17 @@ def error_story(
     if not ends:
         return Storyboard(Scene("Error"), [StoryStep("No error was recorded.")])
     names = {"node": node, "tensor": tensor, "marked": marked}
-    return _Story(
+    account = ErrorAccount(
         events[: ends[-1]], trace.frame(ends[-1]), tensors, source(line), source(raised), names, called, guess
-    ).board()
+    )
+    return _Story(account).board()
 
 
 class _Story:
-    def __init__(
-        self,
-        events: Sequence[Record],
-        frame: Frame,
-        tensors: Sequence[str],
-        line: SourceLine | None,
-        raised: SourceLine | None,
-        names: dict[str, str],
-        called: Called | None,
-        guess: ProbableCut | None,
-    ) -> None:
-        self.events, self.frame = events, frame
-        failed = events[-1]
-        assert isinstance(failed, Failed)
-        self.failed = failed
-        self.node = self.failed.node if self.failed.node in frame.nodes else None
-        self.tensors = [id for id in tensors or failed.about if id in frame.tensors]
-        if self.failed.node is not None and self.node is None:
-            self.tensors.insert(0, self.failed.node)  # a leaf, whose AccumulateGrad failed
-        self.name = frame.called(self.failed.node) if self.failed.node else names["node"]
-        lines = any(isinstance(event, MethodCalled) for event in events)
-        self.called = called = called or failed.called
-        self.guess = guess
-        kind = "" if called is None else called.kind
-        self.advice = advice_for(failed.message, bool(self.name), lines, kind, failed.task is not None)
-        self.phase: Phase = "backward" if self.name or self.failed.task else self.advice.phase
-        begun = [event for event in events if isinstance(event, BackwardStarted) and event.task == self.failed.task]
-        self.line = line or (begun[-1].source if begun else None)
-        if self.line is None and called is not None and called.is_outside:
-            self.line = failed.source
-        self.raised, self.tensor, self.marked = (
-            raised,
-            names["tensor"] or (guess.name if guess is not None else ""),
-            names["marked"] or self._marking(),
-        )
-        self.broken = self._broken() if self.advice.about == "write" else None
+    """Draws the account of an error."""
 
-    def _broken(self) -> tuple[int, TensorWritten | None] | None:
-        """Return which of the failed node's saved tensors was written, and by which event."""
-        if self.node is None:
-            return None
-        for index, saved in enumerate(self.frame.nodes[self.node].made.saved):
-            if saved.tensor is not None and self.frame.stale(self.node, index):
-                owner = self.frame.owner(saved.tensor)
-                for event in self.events:
-                    if isinstance(event, TensorWritten) and event.version > saved.version:
-                        if self.frame.owner(event.tensor) == owner:
-                            return index, event
-                return index, None
-        return None
-
-    def _marking(self) -> str:
-        """Return the node that made the failed one as it ran; for a once_differentiable one, the node that refuses."""
-        running = ""
-        for event in self.events:
-            if isinstance(event, NodeStarted):
-                running = self.frame.called(event.node)
-            elif isinstance(event, NodeCreated) and event.node == self.node:
-                return running
-        return ""
-
-    def _during(self, event: Record | None) -> Phase:
-        """Return True if an event came during a backward pass."""
-        going: set[str | None] = set()
-        for each in self.events:
-            if each is event:
-                return "backward" if going else "forward"
-            if isinstance(each, BackwardStarted):
-                going.add(each.task)
-            elif isinstance(each, BackwardFinished | Failed):
-                going.discard(each.task)
-        return "forward"
+    def __init__(self, account: ErrorAccount) -> None:
+        self._account, self._frame, self._node = account, account.frame, account.node
 
     def board(self) -> Storyboard:
         """Return the picture, its story as wide as a window has room for."""
@@ -164,39 +89,40 @@ class _Story:
     def _told(self, wide: int) -> Storyboard:
         """Return the story at this width: steps for the save, for the write, and for the error, where it opens."""
         boxes, arrows, left = self._graph()
-        says = self._says()
-        message = f"{self.failed.error}: {self.failed.message}" if self.failed.message else self.failed.error
-        own = _wrapped(f"The full message: {self.failed.message}", wide, _MOST_LINES) if self.failed.message else []
+        account, failed = self._account, self._account.failed
+        says = account.says()
+        message = f"{failed.error}: {failed.message}" if failed.message else failed.error
+        own = _wrapped(f"The full message: {failed.message}", wide, _MOST_LINES) if failed.message else []
         head = [*_wrapped(says[0], wide, _MOST_LINES), ""]
-        rows = [f"{who} {_place(at)}{text and f': {text}'}" if at else who for who, text, at in self._rows()]
+        rows = [f"{who} {_place(at)}{text and f': {text}'}" if at else who for who, text, at in account.rows()]
         last = [*([""] if rows else []), *_wrapped(f"What to do: {says[1]}", wide, _MOST_LINES)]
         more = [f"({left} more nodes are not shown)"] if left else []
         words = Detail("Error", "text", message)
-        title = f"{self.failed.error} at {self.name}" if self.name else self.failed.error
+        title = f"{failed.error} at {account.name}" if account.name else failed.error
         # PyTorch's own words come last: a reader has mostly just seen them, below a traceback.
         lines = (*head, *_several(rows, wide), *last, *more, *([""] if own else []), *own)
         lights = self._lights(boxes)
         about = next(iter(lights), None)
         story = Box(_STORY, "story", "What happened", lines, details=(words,), refers=about)
         steps = self._before(boxes, rows, head, wide)
-        at = cursor_at(self.raised or self.line)
+        at = cursor_at(account.raised or account.line)
         flows = any(arrow.state != "idle" for arrow in arrows.values())
         legend = "" if not boxes else GOT if flows else LEGEND
-        final = StoryStep(f"{title}: see the picture.", self.phase, at, about)
+        final = StoryStep(f"{title}: see the picture.", account.phase, at, about)
         final.boxes = {id: fields for id, fields in lights.items()} | {_STORY: {"lines": story.lines}}
         start = {id: replace(box) for id, box in boxes.items()} | {_STORY: replace(story, lines=tuple(head))}
         return Storyboard(Scene(title, start, arrows), [*steps, final], title, start=len(steps), legend=legend)
 
     def _graph(self) -> tuple[dict[str, Box], dict[str, Arrow], int]:
         """Return the boxes and arrows that matter, before the error, and the number of nodes left out."""
-        for id in self.tensors:
-            tensor = self.frame.tensors[id]
+        for id in self._account.tensors:
+            tensor = self._frame.tensors[id]
             if tensor.node is None and tensor.role is None:
-                self.frame.play_part(id, "leaf" if tensor.requires_grad else "constant")
-        drawn = Graph(self.events).draw(self.frame, list(self.frame.touched))
+                self._frame.play_part(id, "leaf" if tensor.requires_grad else "constant")
+        drawn = Graph(self._account.events).draw(self._frame, list(self._frame.touched))
         boxes = {box.id: replace(box, state=_calm(box)) for box in drawn[0]}
         arrows = {arrow.id: arrow for arrow in drawn[1] if {arrow.source, arrow.target} <= boxes.keys()}
-        nodes = [id for id in boxes if id in self.frame.nodes]
+        nodes = [id for id in boxes if id in self._frame.nodes]
         if len(nodes) > _MOST:
             near = {id for id in self._matters() if id in boxes} or set(nodes[-1:])
             ends = [{arrow.source, arrow.target} for arrow in arrows.values() if arrow.kind != "same"]
@@ -218,147 +144,54 @@ class _Story:
         for id, box in boxes.items():
             if box.holder is not None and box.holder not in matters and box.state != "error":
                 continue
-            if id in self.frame.nodes and id not in matters:
+            if id in self._frame.nodes and id not in matters:
                 box = replace(box, lines=box.lines[:1])
-            elif id in matters and id != self.node and box.state == "over":
+            elif id in matters and id != self._node and box.state == "over":
                 box = replace(box, state="idle", lines=tuple([line for line in box.lines if line != BESIDE]))
             kept[id] = box
         return kept, {id: each for id, each in arrows.items() if {each.source, each.target} <= kept.keys()}
 
     def _matters(self) -> list[str]:
         """Return the boxes that the error is about, the failed one first."""
-        ids = [self.node] if self.node else []
-        if self.node is None or self.advice.about == "tensor":
-            ids += [self.frame.tensors[id].node or id for id in self.tensors[:1]]
-        if self.broken and self.broken[1] is not None:
-            ids.append(self._writer(self.broken[1]))
+        account = self._account
+        ids = [self._node] if self._node else []
+        if self._node is None or account.advice.about == "tensor":
+            ids += [self._frame.tensors[id].node or id for id in account.tensors[:1]]
+        if account.broken and account.broken[1] is not None:
+            ids.append(self._writer(account.broken[1]))
         return ids
 
     def _writer(self, write: TensorWritten) -> str:
         """Return the box of a write: the node that it made, or the tensor that it wrote to."""
-        return write.node or self.frame.tensors[write.tensor].node or write.tensor
+        return write.node or self._frame.tensors[write.tensor].node or write.tensor
 
     def _lights(self, boxes: dict[str, Box]) -> dict[str, dict[str, Any]]:
         """Return what is highlighted in the end."""
-        lights: dict[str, dict[str, Any]] = {}
-        for id in [id for id in self._matters() if id in boxes][:1]:
-            lights[id] = {"state": "error"}
-        return lights
+        return {id: {"state": "error"} for id in [id for id in self._matters() if id in boxes][:1]}
 
     def _before(self, boxes: dict[str, Box], rows: list[str], head: list[str], wide: int) -> list[StoryStep]:
         """Return the steps that led to the error: the save and the write."""
-        if self.broken is None or self.node is None:
+        account = self._account
+        if account.broken is None or self._node is None:
             return []
-        index, write = self.broken
-        chip, made = f"{self.node}.saved{index}", self.frame.nodes[self.node].made
-        save = StoryStep(sentence_of(rows[0]), self._during(made), cursor_at(made.source), self.node)
+        index, write = account.broken
+        chip, made = f"{self._node}.saved{index}", self._frame.nodes[self._node].made
+        save = StoryStep(sentence_of(rows[0]), account.during(made), cursor_at(made.source), self._node)
         save.boxes[_STORY] = {"lines": (*head, *_several(rows[:1], wide))}
         stale = boxes[chip]
-        before = self.frame.nodes[self.node].saved[index]
+        before = self._frame.nodes[self._node].saved[index]
         fresh = lines_of(before, room=CHIP_COLUMNS) if before else stale.lines[:-1]
         boxes[chip] = replace(stale, lines=tuple(fresh))
-        then = StoryStep(sentence_of(rows[1]), self._during(write), cursor_at(write.source if write else None), chip)
+        then = StoryStep(sentence_of(rows[1]), account.during(write), cursor_at(write.source if write else None), chip)
         lines = (*head, *_several(rows[:2], wide))
         then.boxes = {chip: {"state": "error", "lines": stale.lines}, _STORY: {"lines": lines}}
-        if write is not None and (writer := self._writer(write)) in boxes and writer != self.node:
+        if write is not None and (writer := self._writer(write)) in boxes and writer != self._node:
             then.boxes[writer] = {"lines": (*boxes[writer].lines, f"{write.name} overwrote it")}
         return [save, then]
-
-    def _rows(self) -> list[tuple[str, str, SourceLine | None]]:
-        """Return what led to the error, each with its actor, the code and the user's line."""
-        rows: list[tuple[str, str, SourceLine | None]] = []
-        made = self.frame.nodes[self.node].made if self.node else None
-        if self.broken is not None and made is not None:
-            saved, write = made.saved[self.broken[0]], self.broken[1]
-            what = self.frame.variable(saved.tensor) or saved.name
-            rows.append(_row(f"{made.name} saved {code(what)} at version {saved.version}", made.source))
-            if write is not None:
-                into = code(self.frame.called(write.tensor))
-                rows.append(_row(f"{code(write.name)} wrote into {into}: version {write.version}", write.source))
-            elif saved.tensor is not None:
-                now = self.frame.version(saved.tensor)
-                who = f"It was modified afterward (version {now} now). Record the run to see which line did it"
-                rows.append((who, "", None))
-        elif made is not None and made.source is not None:
-            rows.append(_row(f"{made.name} was created", made.source))
-        if self.called is not None and self.called.source is not None:
-            rows.append(_row(f"{code(self.called.name)} begins", self.called.source))
-        if self.line is not None:
-            at = self.line
-            rows.append((f"This happened at {at.file}, line {at.line}{at.text and f': {at.text}'}", "", None))
-        if self.raised is not None and self.raised != self.line:
-            rows.append(_row("The error was raised", self.raised))
-        return rows
-
-    def _says(self) -> tuple[str, str]:
-        """Return what the error means, and what to do."""
-        if (refusal := refusal_of(RecordedBackwards(self.events), self.failed)) is not None:
-            return refusal.sentence, refusal.advice
-        if self.guess is not None and (told := self._guessed(self.guess)) is not None:
-            return told
-        tensor = code(self.frame.called(self.tensors[0]) if self.tensors else self.tensor or "the tensor")
-        means = self.advice.means.replace("{node}", self.name or "a node").replace("{tensor}", self._about(tensor))
-        means = means.replace("{called}", self._callee()).replace("{hook}", self._hook())
-        means = means.replace("{function}", code(self.name.removesuffix("Backward") or "a Function"))
-        means = means.replace("{counts}", counts_of(self.failed.message))
-        if "{differs}" in means:
-            means = means.replace("{differs}", difference(self.events, self.failed))
-        means = means.replace("{marked}", self.marked.removesuffix("Backward") or "a Function")
-        do = self.advice.do.replace("{name}", self._variable()).replace("{called}", self._callee())
-        return begun(means), do.replace("{tensor}", tensor)
-
-    def _about(self, tensor: str) -> str:
-        """Return what the error is about; without a name, where backward starts, that is the loss."""
-        starts = NO_HISTORY in self.advice.means
-        return "the loss" if starts and "`" not in tensor else tensor
-
-    def _guessed(self, guess: ProbableCut) -> tuple[str, str] | None:
-        """Return what the source shows: a possible cut, as a question, or frozen modules."""
-        name = code(guess.name or "the loss")
-        if guess.frozen:
-            return (
-                f"{begun(name)} doesn't require grad, and no parameter of {listed(guess.frozen, 3)} does.",
-                f"Call `requires_grad_()` on the parameters to train: `{guess.frozen[0]}.requires_grad_()`.",
-            )
-        if (at := source(guess.line)) is None:
-            return None
-        word = code(f"{guess.word}()" if guess.word in ("no_grad", "inference_mode") else guess.word)
-        which = f"{'the comparison' if guess.word == 'comparison' else word}{in_brackets(at)}"
-        return (
-            f"{begun(name)} doesn't require grad. Does {which} cut it off?",
-            "Remove it if the gradient should pass through here. Run the program inside `record()` to be sure.",
-        )
-
-    def _callee(self) -> str:
-        """Return the user's function that the engine had called."""
-        if self.called is None or self.called.name == "lambda":
-            return "the lambda" if self.called is not None else "a checkpointed function"
-        return self.called.name if self.called.is_outside else code(self.called.name)
-
-    def _hook(self) -> str:
-        """Return the hook that returned something invalid, in brackets."""
-        hook = hook_refused(self.events, self.failed)
-        return "" if hook is None else f" ({code(hook[0])}{_at(hook[1])})"
-
-    def _variable(self) -> str:
-        """Return the user's own name for what was written, or for what the error is about."""
-        written = [self.broken[1].tensor] if self.broken is not None and self.broken[1] is not None else []
-        if self.broken is not None and self.node is not None:
-            written += filter(None, [self.frame.nodes[self.node].made.saved[self.broken[0]].tensor])
-        names = [self.frame.variable(id) for id in (*written, *self.tensors)]
-        return next((name for name in names if name), self.tensor or "y")
 
 
 def _calm(box: Box) -> Any:
     return "idle" if box.state in ("error", "running") else box.state
-
-
-def _row(what: str, at: SourceLine | None) -> tuple[str, str, SourceLine | None]:
-    return (what, at.text, at) if at is not None else (what, "", None)
-
-
-def _at(at: SourceLine | None) -> str:
-    return "" if at is None else f" at {at.file}:{at.line}"
 
 
 def _place(at: SourceLine) -> str:

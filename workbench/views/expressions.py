@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from ..scene.labels import columns, cut
+from ..scene.metric import columns, cut
 
 UNKNOWN = "…"  # stands for what is left out, or not known
 SENTENCE_CHARACTERS = 40  # of an expression that a sentence tells, at most

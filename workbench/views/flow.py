@@ -7,10 +7,10 @@ import textwrap
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
-from ..scene.labels import LABEL_COLUMNS, TEXT_COLUMNS, columns
+from ..scene.metric import LABEL_COLUMNS, TEXT_COLUMNS, columns
 from ..scene.model import ArrowTone
+from ..trace.backward_records import BackwardStarted, NodeFinished
 from ..trace.frame import EdgeState, Frame, Key
-from ..trace.records import BackwardStarted, NodeFinished
 from ..trace.schema import Record
 from ..trace.values import Value, series
 from .gradient_totals import total_of

@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..scene.labels import LABEL_COLUMNS, columns
+from ..scene.metric import LABEL_COLUMNS, columns
 from ..scene.model import Arrow, ArrowSum, Box, with_changes
+from ..trace.forward_records import COMPILED
 from ..trace.frame import EdgeState, Frame, Key
-from ..trace.records import COMPILED
 from ..trace.values import Value, gradient_said
 from .gradient_totals import ADDED, EdgeBundle, norms_of, total_of
 from .graph import Drawing, Graph
@@ -18,7 +18,7 @@ from .group_summary import GroupSummary, NodeDelta, closed_box, kept_by
 from .groups import Group
 from .lanes import tangent_box, tangent_in
 from .links import Links
-from .memory import bytes_said
+from .memory_sizes import bytes_said
 from .value_display import fact, size_of
 
 SUM = "sum of {:,}"  # gradients that a tensor received in one backward pass, at the arrow from it

@@ -9,11 +9,13 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any
 
-from ..scene.labels import CHARACTER, clean, columns, cut
+from ..scene.metric import CHARACTER, clean, columns, cut
 from ..scene.model import Box, Detail, Scene, StoryStep, changed
 from ..scene.storyboard import Storyboard
+from ..trace.backward_records import NodeStarted
 from ..trace.call_records import LineReached, MethodCalled, MethodEnded, Variable
-from ..trace.records import NodeCreated, NodeStarted, SavedFreed
+from ..trace.forward_records import NodeCreated
+from ..trace.memory_records import SavedFreed
 from ..trace.schema import Record
 from ..trace.timeline import Timeline
 from ..trace.values import ZEROS, said, series

@@ -9,24 +9,15 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import islice
 from typing import Any
 
-from ..scene.labels import cut
+from ..scene.metric import cut
 from ..scene.model import Arrow, ArrowSum, ArrowTone, Box, Detail
+from ..trace.backward_records import BackwardFinished, BackwardStarted, NodeFinished, NodeStarted
 from ..trace.facts import Cut
+from ..trace.forward_records import LevelEntered, NodeCreated, OperationRan, TangentPushed, TensorsFound
 from ..trace.frame import EdgeState, Frame, Key
-from ..trace.records import (
-    BackwardFinished,
-    BackwardStarted,
-    LevelEntered,
-    NodeCreated,
-    NodeFinished,
-    NodeStarted,
-    OperationRan,
-    SavedFreed,
-    TangentPushed,
-    TensorsFound,
-    TensorShown,
-)
+from ..trace.memory_records import SavedFreed
 from ..trace.schema import Record
+from ..trace.tensor_records import TensorShown
 from ..trace.timeline import Timeline
 from ..trace.values import Value, series
 from .families import family_of

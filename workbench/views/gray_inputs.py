@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 
 from ..trace.facts import TensorSeen
+from ..trace.forward_records import NodeCreated
 from ..trace.frame import TensorState
-from ..trace.records import NodeCreated
 from ..trace.schema import Record
 
 _MANY = 3  # tensors without a name, computed from one value: a loop

@@ -8,16 +8,17 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ..scene.labels import GROUP_COLUMNS, TEXT_COLUMNS, columns, title_parts
+from ..scene.labels import title_parts
+from ..scene.metric import GROUP_COLUMNS, TEXT_COLUMNS, columns
 from ..scene.model import Box, BoxState, Detail, Family
+from ..trace.forward_records import COMPILED
 from ..trace.frame import Frame, Key, NodeState
-from ..trace.records import COMPILED
 from ..trace.values import Value
 from .families import family_of
 from .gradient_totals import EdgeBundle, norms_of
 from .graph import Graph
 from .groups import Group
-from .memory import bytes_said, kept_of
+from .memory_sizes import bytes_said, kept_of
 from .node_boxes import rows_of
 from .value_display import norm_of
 

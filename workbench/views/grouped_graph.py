@@ -11,19 +11,14 @@ from typing import Any
 from ..scene.layout import LayoutUnavailable
 from ..scene.model import Arrow, Box, Scene, StoryStep
 from ..scene.storyboard import Storyboard
+from ..trace.backward_records import NodeStarted
 from ..trace.call_records import above
 from ..trace.facts import Phase
+from ..trace.forward_records import NodeCreated, OperationRan, TangentPushed
 from ..trace.frame import Frame, Key
-from ..trace.records import (
-    NodeCreated,
-    NodesGone,
-    NodeStarted,
-    OperationRan,
-    SavedFreed,
-    TangentPushed,
-    TensorWritten,
-)
+from ..trace.memory_records import NodesGone, SavedFreed
 from ..trace.schema import Record
+from ..trace.tensor_records import TensorWritten
 from ..trace.timeline import Timeline, phase_of
 from ..trace.values import gradient_said, series
 from .folded_graph import DrawCache, FoldedGraph

@@ -8,10 +8,11 @@ from functools import lru_cache
 from itertools import pairwise
 
 from ..scene.model import Arrow, Box
+from ..trace.backward_records import BackwardStarted, GradCaptured
 from ..trace.call_records import LevelLeft
 from ..trace.facts import SourceLine
+from ..trace.forward_records import LevelEntered, TangentPushed
 from ..trace.frame import Frame
-from ..trace.records import BackwardStarted, GradCaptured, LevelEntered, TangentPushed
 from ..trace.schema import Record
 from ..trace.source import parsed
 from ..trace.timeline import Timeline

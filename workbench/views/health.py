@@ -12,7 +12,7 @@ from ..health.findings import findings
 from ..health.log import WatchLog
 from ..health.table import HealthCell, HealthTable, table_of
 from ..health.training_run import TrainingRun, TrainingStep
-from ..scene.labels import CHARACTER, TITLE_CHARACTER, clean, columns, cut, width_of
+from ..scene.metric import CHARACTER, TITLE_CHARACTER, clean, columns, cut, width_of
 from ..scene.model import Box, Detail, Scene, StoryStep
 from ..scene.storyboard import PictureInside, Storyboard
 from ..trace.timeline import Timeline

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from ..scene.labels import TEXT_COLUMNS, cut
+from ..scene.metric import TEXT_COLUMNS, cut
 from ..scene.model import Detail
-from ..trace.facts import Hook, Saved
+from ..trace.facts import Hook, Saved, is_slot
 from ..trace.frame import Frame, Place
-from ..trace.records import is_slot
 
 SIGN = "↪"  # before the name of a hook
 AGAIN = "not saved: a checkpoint will recompute it from its arguments"

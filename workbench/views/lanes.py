@@ -7,21 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 
-from ..scene.labels import TITLE_COLUMNS
+from ..scene.metric import TITLE_COLUMNS
 from ..scene.model import Arrow, Box, Detail
+from ..trace.backward_records import BackwardFinished, BackwardStarted, Failed
 from ..trace.call_records import above
 from ..trace.facts import TensorSeen
+from ..trace.forward_records import LevelEntered, NodeCreated, OperationRan, TangentPushed, TensorsFound
 from ..trace.frame import Frame, Key, NodeState, OperationState
-from ..trace.records import (
-    BackwardFinished,
-    BackwardStarted,
-    Failed,
-    LevelEntered,
-    NodeCreated,
-    OperationRan,
-    TangentPushed,
-    TensorsFound,
-)
 from ..trace.schema import Record
 from .expressions import UNKNOWN, fitted_text
 from .gray_inputs import is_gray

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from ..scene.model import Arrow, Box
 from ..trace.facts import TensorSeen
-from ..trace.records import NodeCreated, OperationRan
+from ..trace.forward_records import NodeCreated, OperationRan
 from ..trace.schema import Record
 from .group_summary import GroupSummary
 from .groups import Group, Program

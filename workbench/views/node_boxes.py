@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from ..scene.labels import CHIP_COLUMNS, GROUP_COLUMNS, TEXT_COLUMNS, columns
+from ..scene.metric import CHIP_COLUMNS, GROUP_COLUMNS, TEXT_COLUMNS, columns
 from ..scene.model import Box, Detail
-from ..trace.facts import Cut
+from ..trace.facts import Cut, is_slot
+from ..trace.forward_records import NodeCreated
 from ..trace.frame import EdgeState, Frame, NodeState, Place, TensorState
-from ..trace.records import NodeCreated, is_slot
 from ..trace.values import Value
 from .gray_inputs import is_gray
 from .hooks_told import badges, hook_details, packed_details, packed_line

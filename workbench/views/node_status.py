@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..scene.model import WITHIN, Box, BoxState, Detail
+from ..trace.backward_records import BackwardFinished, BackwardStarted, Failed
+from ..trace.forward_records import NodeCreated
 from ..trace.frame import Frame, NodeState
-from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreated
 from ..trace.schema import Record
 
 GONE = "freed: no references left"

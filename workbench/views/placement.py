@@ -6,18 +6,10 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from ..trace.backward_records import BackwardFinished, BackwardStarted, Failed, NodeFinished, NodeStarted
 from ..trace.facts import Part, SourceLine
+from ..trace.forward_records import NodeCreated, OperationRan, TensorsFound
 from ..trace.paths import scope_title
-from ..trace.records import (
-    BackwardFinished,
-    BackwardStarted,
-    Failed,
-    NodeCreated,
-    NodeFinished,
-    NodeStarted,
-    OperationRan,
-    TensorsFound,
-)
 from ..trace.schema import Record
 from ..trace.source import without_comment
 from .items import Item

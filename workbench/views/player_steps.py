@@ -10,28 +10,26 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from ..scene.labels import CHIP_COLUMNS, LABEL_COLUMNS, columns, largest
+from ..scene.metric import CHIP_COLUMNS, LABEL_COLUMNS, columns
 from ..scene.model import Arrow, Box, Scene, StoryStep, changed
+from ..scene.sizes import largest
 from ..scene.storyboard import Storyboard
-from ..trace.call_records import LevelLeft, above, outputs_of
-from ..trace.facts import Phase, SourceLine
-from ..trace.frame import EdgeState, Frame, Key
-from ..trace.records import (
+from ..trace.backward_records import (
     BackwardFinished,
     BackwardStarted,
-    CheckpointKept,
     Failed,
     GradCaptured,
     GradChanged,
-    LevelEntered,
-    NodeCreated,
     NodeFinished,
     NodeStarted,
-    OperationRan,
-    TangentPushed,
-    TensorWritten,
 )
+from ..trace.call_records import LevelLeft, above, outputs_of
+from ..trace.facts import Phase, SourceLine
+from ..trace.forward_records import LevelEntered, NodeCreated, OperationRan, TangentPushed
+from ..trace.frame import EdgeState, Frame, Key
+from ..trace.memory_records import CheckpointKept
 from ..trace.schema import Record
+from ..trace.tensor_records import TensorWritten
 from ..trace.timeline import Timeline, phase_of
 from ..trace.values import series
 from .groups import Program

@@ -16,8 +16,8 @@ from functools import lru_cache
 
 from ..scene.model import WITHIN
 from ..trace.assignments import function_of
+from ..trace.forward_records import NodeCreated
 from ..trace.listing import calls_many
-from ..trace.records import NodeCreated
 from ..trace.schema import Record
 from .crowded_rows import gather
 from .expressions import cut_in_sentence

@@ -1,47 +1,32 @@
 """The saved-tensor inspector: for one node after the other what it saves for backward, and what becomes of it.
 
-`Survey` goes through the trace first: which node the inspector chooses at each step, how much each saves, and how much
-room everything takes. `kept_at_a_glance` shows all saved tensors in one table. Both show the largest first.
+`Survey` goes through the trace first: which node is chosen at each step. The largest come first.
 """
 
 from __future__ import annotations
 
-import math
-import textwrap
 from bisect import bisect_left, bisect_right, insort
-from collections import ChainMap, Counter
-from collections.abc import MutableMapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
-from ..scene.labels import CHARACTER, TITLE_CHARACTER, clean, columns, cut, cut_inside, told_apart
-from ..scene.model import Box, BoxKind, BoxState, Detail, Scene, StoryStep, changed
+from ..scene.metric import CHARACTER, clean, columns, cut_inside
+from ..scene.model import Box, BoxState, Detail, Scene, StoryStep, changed
 from ..scene.storyboard import Storyboard
-from ..trace.compare import rounds_of
-from ..trace.facts import Attribute, Phase, SourceLine
+from ..trace.facts import Phase
+from ..trace.forward_records import NodeCreated
 from ..trace.frame import Frame
-from ..trace.records import (
-    BackwardStarted,
-    CheckpointDropped,
-    CheckpointKept,
-    Failed,
-    NodeCreated,
-    NodesGone,
-    NodeStarted,
-    SavedFreed,
-    TensorWritten,
-    as_kept,
-    is_slot,
-    tensor_of,
-)
-from ..trace.schema import Record
+from ..trace.memory_records import NodesGone
+from ..trace.rounds import rounds_of
 from ..trace.timeline import Timeline
-from ..trace.values import Value, series
-from .hooks_told import AGAIN
-from .memory import bytes_said, kept_of, places_of
+from ..trace.values import Value
+from .module_places import places_of
 from .player_steps import NOTHING, opening
+from .saved_survey import ATTRIBUTES, GAP, PAD, SLOTS, WIDE, Choice, Life, Survey, wrapped
+from .saved_table import kept_at_a_glance
+from .saved_words import attribute_rows, counted_by_kind, keep_nothing, slot_name, slot_rows
 from .training import losses_of, mark_steps
-from .value_display import COLUMNS, ROWS, exact, grid_of, pages_of, sentence_of, summary_of
+from .value_display import exact, grid_of, pages_of, sentence_of
 
 LEGEND = "What each operation saves for its backward pass, and how much memory that adds; dashed entries add none."
 _LIST = 250  # px of the list of nodes
@@ -64,7 +49,7 @@ def saved(trace: Timeline, step: int | None = None) -> Storyboard:
     asked = mark_steps(trace, board.steps, board.ends, step)
     whole = board.whole if asked is None else [step for step in board.whole if step >= asked][:1]
     start = whole[-1] if whole else opening(board.steps, board.dies) if asked is None else asked
-    still = _glance(board.survey, title)
+    still = kept_at_a_glance(board.survey, title)
     scene, curves = Scene(title, board.union), losses_of(trace.events, rounds_of(trace.events))
     return Storyboard(scene, board.steps, title, start=start, still=still, legend=LEGEND, curves=curves)
 
@@ -177,7 +162,7 @@ class _Inspector:
             boxes.append(replace(self.union[f"list.{n}"], title=title, state=state, alt=alt, goto=self._step(node)))
         if self._nothing:
             lit = chosen in self._nothing
-            state, text = "running" if lit else "idle", _keep_nothing(len(self._nothing))
+            state, text = "running" if lit else "idle", keep_nothing(len(self._nothing))
             alt = f"{text}{' (one is chosen)' * lit}"
             step = self._step(chosen if lit else next(reversed(self._nothing)))
             row = self.union[f"list.{len(shown)}"]
@@ -275,407 +260,3 @@ class _Inspector:
         if key not in self._numbers:
             self._numbers[key] = (Detail(name, "text", exact(value, n)),)
         return self._numbers[key]
-
-
-_INPUT = (
-    "An input stored as an attribute: in-place changes aren't detected, so the gradient can be silently wrong, "
-    "and it isn't freed after backward. Use ctx.save_for_backward."
-)
-_OUTPUT = (
-    "An output stored as an attribute: output and node reference each other. That cycle isn't freed after "
-    "backward; only the garbage collector can free it. Use ctx.save_for_backward."
-)
-_OTHER = (
-    "A tensor stored as an attribute: it isn't freed after backward, in-place changes aren't detected, "
-    "and hooks and checkpoints don't see it. Use ctx.save_for_backward."
-)
-_ARRAY = "An array stored as an attribute: it is freed only with the whole graph, and changes to it aren't detected."
-_PLAIN = "Not a tensor, so an attribute of ctx is the right place for it."
-
-
-def kept_by(frame: Frame, made: NodeCreated) -> str:
-    """Return what a new node saves: `saves x and y`."""
-    names = [as_kept(saved, slot_name(frame, made.node, n)) for n, saved in enumerate(made.saved)]
-    wrong = [f"ctx.{each.name}" for each in made.attributes if each.tensor is not None]
-    on_ctx = (
-        f", and stores {series(wrong)} as {'attributes' if wrong[1:] else 'an attribute'}, which is unsafe"
-        if wrong
-        else ""
-    )
-    return f"saves {series(list(dict.fromkeys(names))) or 'nothing'}{on_ctx}"
-
-
-def counted_by_kind(made: NodeCreated) -> str:
-    """Return how many saved tensors are held, packed, or left to be computed again: `2 saved + 1 slot`."""
-    kinds = Counter("slot" if is_slot(each) else "packed" if each.packed else "saved" for each in made.saved)
-    kinds["slots"] = kinds.pop("slot") if kinds["slot"] > 1 else 0
-    return " + ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
-
-
-def slot_name(frame: Frame, node: str, n: int) -> str:
-    """Return a saved tensor's name in the formula, and its variable: `self (x)`, `saved[0] (x)`."""
-    saved = frame.nodes[node].made.saved[n]
-    known = tensor_of(saved)
-    name = saved.name.replace("saved_tensors", "saved")
-    variable = frame.called(known) if known else None
-    return f"{name} ({variable})" if variable not in (None, name) else name
-
-
-def slot_rows(frame: Frame, node: str, n: int, wide: int = COLUMNS) -> list[str]:
-    """Return what to say about a saved tensor: who saved it, its versions, its hook, and what isn't drawn of it.
-
-    `wide` is how many columns are.
-    """
-    state = frame.nodes[node]
-    saved, value = state.made.saved[n], state.saved[n]
-    rows = []
-    if state.made.custom and (line := _saving_line(state.made)):
-        rows.append(f"saved by {line}")
-    if saved.tensor is not None:
-        now = frame.version(saved.tensor)
-        since = " and now" if now == saved.version else f", at version {now} now"
-        since = " (the write that follows makes it that)" if now < saved.version else since
-        rows.append(f"at version {saved.version} when saved{since}")
-    elif saved.packed is None:
-        rows.append("a number or a private copy")
-    if is_slot(saved):
-        rows.append(AGAIN)
-    elif saved.packed is not None:
-        source = saved.packed.source
-        where = f" ({source.file}, line {source.line})" if source else ""
-        packed = "its result is saved" if value else f"it returned a {saved.packed.kept}, which is saved"
-        rows.append(f"packed by the hook {saved.packed.hook}{where}: {packed}")
-    if value is not None and value.values is None:
-        rows.append(summary_of(value))
-    elif value is not None and len(value.shape) > 1 and value.shape[-1] > wide:
-        rows.append(f"{wide} of {value.shape[-1]} columns are drawn; the whole table is in the details")
-    return rows
-
-
-def attribute_rows(frame: Frame, made: NodeCreated) -> list[tuple[str, str, bool]]:
-    """Return each attribute: what it is, what to say about it, and whether something is wrong."""
-    return [_attribute(frame, made, each) for each in made.attributes]
-
-
-def _attribute(frame: Frame, made: NodeCreated, each: Attribute) -> tuple[str, str, bool]:
-    if each.tensor is None:
-        if each.value is None:
-            return f"ctx.{each.name} = {each.text}", _PLAIN, False
-        return f"ctx.{each.name} = an array, {each.value.kind}", _ARRAY, True
-    tensor = frame.tensors[each.tensor]
-    origin = _OTHER
-    if tensor.node == made.node:
-        origin = _OUTPUT
-    elif any(arg.tensor == each.tensor for arg in made.args):
-        origin = _INPUT
-    title = f"! ctx.{each.name} = {frame.called(each.tensor)}, {tensor.value.kind}"
-    return title, origin, True
-
-
-def _saving_line(made: NodeCreated) -> str:
-    """Return the line of a Function that calls save_for_backward."""
-    lines = [line.strip() for code in made.code for line in code.text.splitlines()]
-    return next((line for line in lines if "save_for_backward(" in line), "")
-
-
-SLOTS = 3  # saved tensors that are shown of one node
-ATTRIBUTES = 6  # attributes that are shown of one node
-WIDE = 534  # px of the panel beside the list: with it a picture fits into a notebook's page
-PAD = 8  # px around a heat map
-GAP = 2  # px between its cells
-_LEAST = 56  # px of a heat map's cell: room for -0.1234
-TEXT = int((WIDE - 2 * PAD) // CHARACTER)  # columns of the panel
-
-
-def wrapped(texts: Sequence[str]) -> tuple[str, ...]:
-    """Texts on lines that the panel has room for."""
-    return tuple(line for text in texts for line in textwrap.wrap(clean(text), TEXT))
-
-
-@dataclass(slots=True)
-class Life:
-    """At which steps (from 1) a node read what it had saved, freed it and failed; at which (from 0) it is chosen."""
-
-    read: int | None = None
-    freed: int | None = None
-    failed: int | None = None
-    chosen: list[int] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class Choice:
-    """A step of the inspector: the events up to it, the chosen node, and what is said."""
-
-    end: int
-    node: str
-    captions: list[str]
-    phase: Phase
-    source: SourceLine | None
-    whole: bool = False  # whether it is about the node that keeps the most of all
-
-
-class Survey:
-    """The nodes in order, the steps, what each saves, and for each place in the panel the longest text there.
-
-    Nodes are sorted by `rank`: those that add the most memory come first, then those that save the most.
-    """
-
-    def __init__(self, trace: Timeline) -> None:
-        events = list(trace.events)
-        self.made = [event for event in events if isinstance(event, NodeCreated)]
-        self.lives = {node.node: Life() for node in self.made}
-        self.choices: list[Choice] = []
-        self.rows: dict[str, NodeRow] = {}
-        self.rank: dict[str, tuple[int, int, int]] = {}
-        self.counted: dict[str, Counted] = {}
-        self._kept: list[tuple[int, int, int]] = []  # the ranks of what is still kept
-        self._new = False  # whether anything was kept since the last step that is about all
-        self.facts, self.attributes = [0] * SLOTS, [0] * ATTRIBUTES  # lines of text
-        self._values: list[list[Value]] = [[] for _ in range(SLOTS)]
-        self._frame = Frame()
-        begin, backward = 0, False
-        for end in trace.steps:
-            starts = next((n for n in range(begin, end) if isinstance(events[n], BackwardStarted)), None)
-            if starts is not None:  # the same step may find what was there before the recording
-                self._step(events[begin:starts], starts)
-                self._whole(starts)
-                begin, backward = starts, True
-            self._step(events[begin:end], end)
-            begin = end
-        if not backward:
-            self._whole(begin)
-        self.dies = self._end(events)
-        self._measure()
-
-    def _step(self, events: Sequence[Record], end: int) -> None:
-        frame, number = self._frame, len(self.choices) + 1
-        chosen: str | None = None
-        captions: list[str] = []
-        phase: Phase = "forward"
-        source: SourceLine | None = None
-        for event in events:
-            event.apply(frame)
-            caption = ""
-            if isinstance(event, NodeCreated):
-                self._see(event)
-                if not event.found:
-                    caption, chosen, source = f"{event.name} {kept_by(frame, event)}", event.node, event.source
-            elif isinstance(event, TensorWritten) and (late := frame.stale_holders(event.tensor)):
-                caption, chosen, source = event.sentence(frame), late[0], event.source
-            elif isinstance(event, NodeStarted) and event.node in self.lives:
-                chosen, phase, source = event.node, "backward", frame.cursor
-                life, state = self.lives[chosen], frame.nodes[chosen]
-                reads = any(not is_slot(saved) for saved in state.made.saved)
-                if state.made.saved and not state.freed:
-                    life.read = number
-                caption = f"{state.made.name} runs{' and reads its saved tensors' if reads else ''}"
-            elif isinstance(event, CheckpointKept | CheckpointDropped) and frame.working is not None:
-                caption = event.sentence(frame)
-            elif isinstance(event, SavedFreed) and event.node in self.lives:
-                self.lives[event.node].freed = number
-                caption = "they are freed" if chosen == event.node else f"{frame.called(event.node)} frees its own"
-            elif isinstance(event, Failed) and event.node in self.lives:
-                self.lives[event.node].failed = number
-                chosen, phase, caption = event.node, "backward", event.sentence(frame)
-            captions += [caption] if caption and caption not in captions else []
-        if chosen is not None:
-            self.lives[chosen].chosen.append(number - 1)
-            self.choices.append(Choice(end, chosen, captions, phase, source))
-
-    def _whole(self, end: int) -> None:
-        """Choose the node that saves the most of all, if anything was saved since the last choice."""
-        nodes = self._frame.nodes
-        self._kept = [rank for rank in self._kept if nodes[self.made[rank[2]].node].keeps]
-        if not self._new or not self._kept:
-            return
-        self._new = False
-        made = self.made[min(self._kept)[2]]
-        if not self.choices or self.choices[-1].node != made.node:
-            caption = f"Of all nodes, {made.name} holds the most: {self.rows[made.node].amount}"
-            self.lives[made.node].chosen.append(len(self.choices))
-            self.choices.append(Choice(end, made.node, [caption], "forward", made.source))
-        self.choices[-1].whole = True
-
-    def _end(self, events: Sequence[Record]) -> bool:
-        """Add one more step, and say so, if nodes are gone after the last one with what they had saved."""
-        begin = self.choices[-1].end if self.choices else 0
-        deaths = [event for event in events[begin:] if isinstance(event, NodesGone)]
-        nodes = [self._frame.nodes[node] for event in deaths for node in event.nodes]
-        late = [node.made.node for node in nodes if node.made.saved and not node.freed]
-        if late:
-            chosen, phase = late[-1], self.choices[-1].phase
-            caption = NodesGone(tuple(late)).sentence(self._frame)
-            self.lives[chosen].chosen.append(len(self.choices))
-            self.choices.append(Choice(len(events), chosen, [caption], phase, None))
-        return bool(late)
-
-    def keeps(self, made: NodeCreated) -> bool:
-        """Return True if a node saves anything at all."""
-        return bool(made.saved or made.attributes)
-
-    def _see(self, made: NodeCreated) -> None:
-        """Note a new node, what it saves, and how many lines of text it needs."""
-        # What a write through a view keeps counts with the node that is run by that of the write.
-        row = _row(self._frame, made, self.counted if made.runs is None else ChainMap({}, self.counted))
-        self.rows[made.node] = row
-        rank = self.rank[made.node] = -row.own, -row.size, len(self.rank)
-        if self.keeps(made):
-            self._kept.append(rank)
-            self._new = True
-        for n, value in enumerate(self._frame.nodes[made.node].saved[:SLOTS]):
-            if value is not None:
-                self._values[n].append(value)
-            lines = 2 + len(wrapped(slot_rows(self._frame, made.node, n)))  # with its kind, and with what became of it
-            self.facts[n] = max(self.facts[n], lines)
-        for n, (_, origin, _) in enumerate(attribute_rows(self._frame, made)[:ATTRIBUTES]):
-            self.attributes[n] = max(self.attributes[n], len(wrapped([origin])))
-
-    def _measure(self) -> None:
-        """Compute the sizes of heat maps: px of a cell and of row names, columns, and the rows in each place."""
-        grids = [row for values in self._values for value in values for row in grid_of(value)]
-        texts = [columns(text) for row in grids for text, _ in row.cells]
-        names = max((columns(row.label) for row in grids), default=0)
-        self.label = names * CHARACTER + 8 if names else 0.0
-        self.cell = max(_LEAST, math.ceil(max(texts, default=0) * CHARACTER) + 5)
-        self.wide = min(COLUMNS, int((WIDE - 2 * PAD - self.label) // (self.cell + GAP)))
-        self.tall = [max((_height(value, self.wide) for value in values), default=0) for values in self._values]
-
-
-def _height(value: Value, wide: int) -> int:
-    """Return the rows of a value's heat map."""
-    if not value.values:
-        return 0
-    rows = -(-len(value.values) // wide) if len(value.shape) < 2 else math.prod(value.shape[:-1])
-    return min(ROWS, rows)
-
-
-_ROWS = 24  # nodes shown
-_LINE = 22  # px of a node's line
-_TOP = 58  # px above the first
-_NAME = 28  # columns at most
-_CODE = 34  # columns at most
-_KEPT = 46  # columns at most
-_GAP = 8  # px before the bars
-_BAR = 150  # px of the largest bar
-_EACH = "Each node with its saved tensors, largest first, the bytes that they add, and its line:"
-
-
-@dataclass(slots=True, frozen=True)
-class Counted:
-    """Memory that is kept: its bytes, whether it lives anyway, and the first node that keeps it."""
-
-    size: int
-    anyway: bool
-    node: str
-
-
-@dataclass(slots=True)
-class NodeRow:
-    """A node: what it saves, the bytes of that, and the new bytes, not saved before and not held anyway."""
-
-    made: NodeCreated
-    names: list[str] = field(default_factory=list)
-    size: int = 0
-    own: int = 0
-    anyway: bool = True  # whether all of it lives anyway
-
-    @property
-    def amount(self) -> str:
-        """Return how much it adds to the memory."""
-        if self.own:
-            return bytes_said(self.own)
-        if not self.size:
-            return counted_by_kind(self.made) or "only attributes of ctx"
-        return "held anyway" if self.anyway else "adds nothing"
-
-
-def kept_at_a_glance(trace: Timeline, title: str) -> Storyboard:
-    """Return the table of all nodes of a trace."""
-    return _glance(Survey(trace), title)
-
-
-def _glance(survey: Survey, title: str) -> Storyboard:
-    return Storyboard(Scene(title, {box.id: box for box in _boxes(survey)}))
-
-
-def _row(frame: Frame, made: NodeCreated, counted: MutableMapping[str, Counted]) -> NodeRow:
-    row, mine = NodeRow(made), set[str]()
-    for n, (saved, value) in enumerate(zip(made.saved, frame.nodes[made.node].saved, strict=True)):
-        memory, size, anyway = kept_of(frame, f"{made.node}.{n}", saved, value)
-        first = counted.setdefault(memory, Counted(size, anyway, made.node))
-        also = ", held anyway" if first.anyway else ""
-        also = also or f", counted with {frame.called(first.node)}" * (first.node != made.node)
-        kind = f" {value.shape}" if value is not None else ""
-        row.names.append(f"{slot_name(frame, made.node, n)}{kind}{also}")
-        row.size += size * (memory not in mine)
-        row.own += size * (memory not in mine and first.node == made.node and not first.anyway)
-        row.anyway &= first.anyway
-        mine.add(memory)
-    return row
-
-
-def _keep_nothing(count: int) -> str:
-    return f"{count:,} {'nodes save' if count > 1 else 'node saves'} nothing"
-
-
-def _boxes(survey: Survey) -> list[Box]:
-    # What was found after the last stop, in a trace that was cut there, has no row.
-    all_ = [survey.rows[made.node] for made in survey.made if made.runs is None and made.node in survey.rows]
-    rows = sorted((row for row in all_ if row.names), key=lambda row: survey.rank[row.made.node])
-    size, anyway = (
-        sum(each.size for each in survey.counted.values() if each.anyway is lives) for lives in (False, True)
-    )
-    head = f"{len(rows)} of {len(all_)} nodes save{'s' * (len(rows) == 1)} {bytes_said(size)} for backward"
-    boxes = [Box("total", "heading", head, place=(0, 0, columns(head) * TITLE_CHARACTER + 8, 24))]
-    top = _TOP + _LINE * bool(anyway)
-    if anyway:
-        text = f"They also need {bytes_said(anyway)} of parameters and inputs, which are held anyway"
-        boxes.append(_text("anyway", "text", text, 0, 24))
-    shown = rows[: _ROWS - (len(rows) > _ROWS)]
-    places = places_of(row.made for row in rows)
-    called = [clean(places.get(row.made.node, row.made.name)) for row in shown]
-    short = told_apart(called, _NAME)
-    table = [
-        ["node", *[short[name] for name in called]],
-        ["saves", *[cut(clean(series(row.names)), _KEPT) for row in shown]],
-        ["bytes", *[bytes_said(row.own) for row in shown]],
-        ["line", *[cut(clean(row.made.source.text), _CODE) if row.made.source else "" for row in shown]],
-    ]
-    wide = [max(map(columns, texts)) for texts in table]
-    lines = ["\u00a0\u00a0".join(map(_padded, texts, wide)) for texts in zip(*table, strict=True)]
-    boxes += [_text("head", "text", lines[0], 0, top - _LINE, _EACH)] if shown else []
-    x = (sum(wide) + 2 * len(wide)) * CHARACTER + _GAP
-    largest = max([row.size for row in shown], default=0)
-    for n, (row, line) in enumerate(zip(shown, lines[1:], strict=True)):
-        y = float(top + _LINE * n)
-        boxes.append(_text(f"node{n}", "line", line, 0, y, _alt_of(row, called[n])))
-        if row.size:
-            own, whole = _BAR * row.own / largest, _BAR * row.size / largest
-            place = (x + own, y + 3, max(2.0, whole - own), _LINE - 6.0)
-            boxes += [Box(f"rest{n}", "cell", "", place=place, state="over")] if whole > own else []
-            place = (x, y + 3, max(2.0, own), _LINE - 6.0)
-            boxes += [Box(f"own{n}", "bar", "", place=place)] if own else []
-    y = float(top + _LINE * len(shown))
-    if left := len(rows) - len(shown):
-        most = rows[len(shown)].own
-        text = f"… and {left:,} more, {f'each with at most {bytes_said(most)}' if most else 'which add nothing'}"
-        boxes.append(_text("more", "text", text, 0, y))
-        y += _LINE
-    if nothing := len(all_) - len(rows):
-        boxes.append(_text("nothing", "text", _keep_nothing(nothing), 0, y))
-    return boxes
-
-
-def _padded(text: str, wide: int) -> str:
-    return text.replace(" ", "\u00a0") + "\u00a0" * (wide - columns(text))
-
-
-def _text(id: str, kind: BoxKind, text: str, x: float, y: float, alt: str = "") -> Box:
-    return Box(id, kind, text, place=(x, y, columns(text) * CHARACTER + 8, 20), alt=alt)
-
-
-def _alt_of(row: NodeRow, called: str) -> str:
-    source, name = row.made.source, row.made.name
-    line = f" (line {source.line}: {source.text})" if source else ""
-    who = name if called == clean(name) else f"{called} ({name})"
-    return f"{who} saves {bytes_said(row.own)}: {series(row.names)}{line}"

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from ..scene.model import Arrow, Detail
 from ..trace.facts import Saved
+from ..trace.forward_records import NodeCreated, TensorsFound
 from ..trace.frame import Frame, Key, NodeState
-from ..trace.records import NodeCreated, TensorsFound
 from ..trace.schema import Record
 from .lanes import Lanes
 

@@ -15,32 +15,26 @@ from ..autograd.node import AccumulateGrad, Node
 from ..autograd.scopes import scope_of
 from ..events import tag
 from ..scene.displays import display_of, displays
-from ..scene.labels import (
-    TEXT_COLUMNS,
-    arrow_fields,
-    box_fields,
-    clean,
-    columns,
-    native,
-)
+from ..scene.labels import arrow_fields, box_fields, native
 from ..scene.layout import Layout, LayoutUnavailable
+from ..scene.metric import TEXT_COLUMNS, clean, columns
 from ..scene.model import Arrow, Box, Density, Detail, Scene, StoryStep
 from ..scene.picture import img
 from ..scene.storyboard import Storyboard
 from ..stepper.stepper import Stepper
 from ..stepper.steps import Step, Waiting, counted, operation_of, other_branch, ran_of, recorded
-from ..trace.frame import Frame, Key
-from ..trace.records import (
+from ..trace.backward_records import (
     BackwardFinished,
     BackwardStarted,
     Failed,
     GradAccumulated,
     GradCaptured,
-    NodeCreated,
     NodeFinished,
     NodeStarted,
-    SavedFreed,
 )
+from ..trace.forward_records import NodeCreated
+from ..trace.frame import Frame, Key
+from ..trace.memory_records import SavedFreed
 from ..trace.schema import Record
 from ..trace.values import LIMIT, Value, said, series
 from .folded_graph import DrawCache, FoldedGraph

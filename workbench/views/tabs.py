@@ -7,8 +7,11 @@ from functools import partial
 from typing import Any
 
 from ..scene.storyboard import PictureInside, Storyboard
+from ..trace.backward_records import BackwardStarted, Failed
 from ..trace.call_records import MethodCalled
-from ..trace.records import BackwardStarted, Failed, NodeCreated, Record, TensorWritten
+from ..trace.forward_records import NodeCreated
+from ..trace.schema import Record
+from ..trace.tensor_records import TensorWritten
 from ..trace.timeline import Timeline
 from . import storyboard
 

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-from ..scene.labels import GROUP_TITLE_COLUMNS, TITLE_COLUMNS, columns, rounds_said
+from ..scene.labels import rounds_said
+from ..scene.metric import GROUP_TITLE_COLUMNS, TITLE_COLUMNS, columns
 from ..scene.model import WITHIN
 from .expressions import UNKNOWN, fitted_text
 from .items import Item

@@ -14,21 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from ..scene.labels import clean
+from ..scene.metric import clean
 from ..scene.model import Arrow, Box, Curves, Scene, StoryStep
 from ..scene.storyboard import Storyboard
-from ..trace.compare import Aligner, Round, rounds_of
+from ..trace.alignment import Aligner
+from ..trace.backward_records import BackwardFinished, BackwardStarted, Failed, GradAccumulated, GradChanged
+from ..trace.forward_records import NodeCreated
 from ..trace.frame import Frame
-from ..trace.records import (
-    BackwardFinished,
-    BackwardStarted,
-    Failed,
-    GradAccumulated,
-    GradChanged,
-    NodeCreated,
-    TensorWritten,
-)
+from ..trace.rounds import Round, rounds_of
 from ..trace.schema import Record
+from ..trace.tensor_records import TensorWritten
 from ..trace.timeline import Timeline
 from ..trace.values import Value, said, series
 from .graph import Graph

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from ..scene.labels import TITLE_COLUMNS, columns
+from ..scene.metric import TITLE_COLUMNS, columns
 from ..trace.assignments import SIGNS
 from ..trace.facts import Code
-from ..trace.records import NodeCreated, TensorsFound
+from ..trace.forward_records import NodeCreated, TensorsFound
 from ..trace.schema import Record
 from ..trace.values import Value
 from .expressions import SENTENCE_CHARACTERS, UNKNOWN, fitted_text

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..scene.labels import CHARACTER, LABEL_COLUMNS, clean, columns
+from ..scene.metric import CHARACTER, LABEL_COLUMNS, clean, columns
 from ..scene.model import Box, BoxState, Detail, Scene, StoryStep
 from ..scene.storyboard import Storyboard
 from ..trace.values import Value, number

@@ -6,7 +6,7 @@ import textwrap
 from dataclasses import replace
 
 from ..health.inquiry import Answer
-from ..scene.labels import CHARACTER, columns
+from ..scene.metric import CHARACTER, columns
 from ..scene.model import AROUND, Arrow, Box, Scene, StoryStep
 from ..scene.storyboard import Storyboard
 from ..trace.frame import Frame, Key

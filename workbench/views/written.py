@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from ..trace.assignments import OPERATIONS, SIGNS
-from ..trace.records import NodeCreated
+from ..trace.forward_records import NodeCreated
 
 _TURNED = ("t", "transpose", "permute", "numpy_t")  # what `x.T` calls
 _TAKEN = ("select", "slice", "index", "getitem")  # what `x[0]` calls

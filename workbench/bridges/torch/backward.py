@@ -17,15 +17,12 @@ import torch
 
 from ...events import next_tag
 from ...trace.advised import known_error
+from ...trace.backward_records import GradAccumulated, NodeFinished
 from ...trace.call_records import HookRan
 from ...trace.cuts import Way
 from ...trace.error_frames import can_be
+from ...trace.forward_records import NodeCreated
 from ...trace.hooks import name_of, retained
-from ...trace.records import (
-    GradAccumulated,
-    NodeCreated,
-    NodeFinished,
-)
 from ...trace.schema import value_of
 from ...trace.source import OWN
 from ...trace.stacks import user_frame

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from ...autograd.scopes import Entry
-from ...trace.records import NodeCreated
+from ...trace.forward_records import NodeCreated
 from ...trace.schema import Raw, value_of
 from ...trace.source import Line, is_users
 from ...trace.stacks import line_in

@@ -21,9 +21,9 @@ import torch
 from ...trace.advised import known_error
 from ...trace.error_frames import blamed, called_in, frames_of
 from ...trace.facts import Called
+from ...trace.forward_records import NodeCreated
 from ...trace.hooks import nodes_behind
 from ...trace.names import named_in
-from ...trace.records import NodeCreated
 from ...trace.schema import Record, replaced, value_of
 from ...trace.source import OWN, is_users
 from .backward import has_graph

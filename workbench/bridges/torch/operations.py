@@ -26,9 +26,9 @@ from ...autograd.scopes import Entry, place, settings_of
 from ...events import next_tag
 from ...trace.call_records import OperationsUnseen
 from ...trace.cuts import NUMBERS, REPLACES, Way, makes_others, switched_off
+from ...trace.forward_records import COMPILED
 from ...trace.identity import ByIdentity, named_parts
 from ...trace.module_names import ModuleNames
-from ...trace.records import COMPILED
 from ...trace.stacks import Stack
 from .. import LOST
 from .describe import (

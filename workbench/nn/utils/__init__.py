@@ -12,7 +12,7 @@ from ...autograd.tensor import Tensor
 from ...errors import warn
 from ...ops.creation import tensor
 from ...ops.join_split import cat, stack
-from ...ops.reduction import norm
+from ...ops.library.norms import norm
 from ..modules.naming import typename
 from . import parametrizations, parametrize, rnn
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from types import FrameType
 from typing import Any
@@ -13,26 +13,19 @@ import numpy as np
 from ..events import modes_now, next_tag, tag, tag_of_new
 from .cuts import CUTTING, REPLACES, makes_others, switched_off
 from .engine import ACCUMULATE
-from .hooks import name_of
+from .forward_records import LevelEntered
 from .listing import begin_of
 from .models import ModelDescriber
-from .names import named_in
-from .raw_events import Hooks
-from .records import CheckpointDropped, CheckpointKept, LevelEntered
 from .source import OWN, Line
 from .stacks import Stack, user_frames
 from .values import LIMIT, Value, kept, mark_of
 from .variables import class_of, variables
 from .workbench_engine import (
-    LeafNode,
     entry_of,
     grad_of,
-    has_hooks,
-    hooks_of,
     is_tensor,
     maker_of,
     memory_of,
-    told_by,
     version_of,
     zeros_of,
 )
@@ -82,11 +75,6 @@ class WorkbenchDescriber(ModelDescriber):
         self._slots: dict[int, ref[Any]] = {}  # memory -> the tensor whose gradient lies there
         # Of what was saved: the array that owns its memory -> that array, and the number of the tensor or storage.
         self._storages: dict[int, tuple[Callable[[], Any], int]] = {}
-        self._repeating = 0  # checkpoints that are run again
-        self._again: list[Any] = []  # what they have kept: two nodes may save the same, which no node of the graph made
-        # By task and node: a hook, what it has been given, and the leaf whose gradient that is.
-        self._given: dict[tuple[int, int], tuple[Any, ...]] = {}
-        self._retaining: tuple[int, int] | None = None  # the node whose tensors are said to keep what has come
 
     def _is_tensor(self, thing: Any) -> bool:
         return hasattr(class_of(thing), "_meta")
@@ -339,13 +327,6 @@ class WorkbenchDescriber(ModelDescriber):
 
     # What the user's variables call the tensors.
 
-    def look_up(self, frame: FrameType | None) -> None:
-        """Learn which of a frame's variables hold tensors, and the hooks on these; one keeps the first name found."""
-        if frame is not None:
-            self._learn(named_in(frame))
-            self._meet_those_of([thing for _, thing in variables(frame) if is_tensor(thing)])
-            self._read(frame)
-
     def _read(self, frame: FrameType) -> None:
         """If there are nodes from before the recording, learn what the program assigns to its variables."""
         if self._unheard and self._names:
@@ -378,7 +359,7 @@ class WorkbenchDescriber(ModelDescriber):
     def _is_off(self) -> bool:
         return not modes_now().grad
 
-    # What the engine says of memory that is shared, and of what checkpoints keep.
+    # What the engine says of memory that is shared, and of what has no node.
 
     def on_shares(self, tensor: Any, source: Any) -> None:
         self._share(tensor, source)
@@ -425,89 +406,3 @@ class WorkbenchDescriber(ModelDescriber):
             word = name if name in CUTTING or modes_now().grad else switched_off()
             word = "inference_mode" if modes_now().inference else word
             cuts.note(str(each._array.dtype) if integers and name not in CUTTING else word, ways, tag(each), name)
-
-    def on_keeps(self, node: Any, items: list[Any]) -> None:
-        found: dict[int, tuple[Any, ...]] = {}
-        saved = self._kept(node, items, self._again, found)
-        if self._repeating:
-            self._again += [thing for _, thing, _ in items if is_tensor(thing)]
-        self._raw.append((CheckpointKept, tag(node), tuple(found.values()), saved, bool(self._repeating)))
-
-    def on_drops(self, node: Any, name: Any) -> None:
-        if hasattr(node, "_tag"):
-            self._raw.append((CheckpointDropped, node._tag, None if name is None else str(name)))
-
-    def on_repeats(self, node: Any, begins: bool) -> None:
-        self._repeating = max(0, self._repeating + (1 if begins else -1))
-        if not self._repeating:
-            self._again = []
-
-    # Which hooks are where, whenever that has changed, and what they do.
-
-    def _meet(self, nodes: Iterable[Any]) -> None:
-        """Record the hooks of these nodes, if they have changed."""
-        places: list[tuple[int, Hooks]] = []
-        for node in nodes:
-            if not has_hooks(node.extra) and (node.arity or not told_by(node)):
-                if not self._hooks:
-                    continue
-                hooks: Hooks = ()
-            else:
-                hooks = hooks_of(node)
-            serial = self._serial(node)
-            if serial in self._nodes or serial in self._tensors:
-                places.append((serial, hooks))
-        self._put_hooks(places)
-
-    def _meet_those_of(self, tensors: Iterable[Any]) -> None:
-        """Record the nodes of tensors too, and leaves, which may have no node yet."""
-        nodes: list[Any] = []
-        for tensor in tensors:
-            if (maker := maker_of(tensor)) is not None:
-                nodes.append(maker)
-            elif tensor._meta is not None:
-                nodes.append(LeafNode(tensor))
-        self._meet(nodes)
-
-    def on_asks(self, task: Any, node: Any, kind: str, output_nr: int, hook: Any, given: Any) -> None:
-        if kind == "before":
-            self._retain(task, node)
-        of = tag(given) if kind == "accumulated" else None
-        self._given[tag(task), tag(node)] = (kind, output_nr, *name_of(hook)), self._carried(kind, given), of
-
-    def on_asked(self, task: Any, node: Any, given: Any, returned: Any) -> None:
-        hook, before, _ = self._given.pop((tag(task), tag(node)), (None, (), None))
-        serial = self._serial(node)
-        if hook is None or not (serial in self._nodes or serial in self._tensors):
-            return
-        several: Any = returned
-        fits = is_tensor(returned) or (type(returned) is tuple and len(several) == len(before))
-        after = self._carried(hook[0], returned if fits and hook[0] != "accumulated" else given)
-        self._put_hook(task._tag, serial, hook, before, after)
-
-    def _retain(self, task: Any, node: Any) -> None:
-        """Record once what tensors keep of the gradient that reached their node, before its own hooks run."""
-        if node.extra is None or not node.extra.retainers or self._retaining == (tag(task), tag(node)):
-            return
-        self._retaining = tag(task), tag(node)
-        self._put_retained(task._tag, self._serial(node), node.extra.retainers.items())
-
-    def _is_after(self, task: Any, node: Any) -> bool:
-        """Return True if a leaf's node that fails does so in a hook after the accumulation, which then was done."""
-        asked = self._given.get((tag(task), tag(node)))
-        told = [each for each in self._late if each[1:3] == (tag(task), self._serial(node))]
-        return bool(told) or (asked is not None and asked[0][0] == "accumulated")
-
-    def forget(self, task: Any) -> None:
-        """Forget what hooks had begun in a task that is over."""
-        serial = tag(task)
-        self._forget_late(serial)
-        for key in [key for key in self._given if key[0] == serial]:
-            del self._given[key]
-
-    def _carried(self, kind: str, given: Any) -> tuple[Any, ...]:
-        """Return what is recorded of a hook's arguments: gradients, or the leaf that has one."""
-        if kind == "accumulated":
-            return (self._copy(given.grad),)
-        several: Any = given if given.__class__ is tuple else (given,)
-        return tuple([self._copy(each) for each in several])
