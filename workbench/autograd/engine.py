@@ -224,15 +224,15 @@ class GraphTask:
             add_gradient(self._buffers, node, nr, grad)
             return
         times, is_array = self.sums.get(node, 0), type(have) is np.ndarray
-        if is_array and not listeners and (times or (is_dense(have) and owns_memory(have))):
-            try:
-                compute(np.add, have, grad, have)
-            except RuntimeError as error:
-                again_quietly(error, np.add, have, grad, have)
-        else:
-            self._buffers[node] = total(have, grad)  # a listener may know what it was
         if times or not is_array or (is_dense(have) and owns_memory(have)):
             self.sums[node] = times + 1
+            if is_array and not listeners:
+                try:
+                    compute(np.add, have, grad, have)
+                except RuntimeError as error:
+                    again_quietly(error, np.add, have, grad, have)
+                return
+        self._buffers[node] = total(have, grad)  # a listener may know what it was
 
     def step(self) -> bool:
         """Run exactly one node; False when there was none left. Grad mode is left as it was found."""
@@ -322,13 +322,8 @@ class GraphTask:
         """Return True if no code of the user's runs in this backward pass, so that NumPy can be silent in all of it."""
         if self.tensors or listeners or Packed.exist:
             return False
-        for node in self._waiting:
-            extra = node.extra
-            if extra is not None and type(extra) is not Scoped:
-                return False
-            if not node.built_in and (node.arity or node.variable._meta.post_accumulate):
-                return False
-        return True
+        others: list[Any] = [node for node in self._waiting if node.extra is not None or not node.built_in]
+        return not any([each.arity or each.extra or each.variable._meta.post_accumulate for each in others])
 
     def _runner(self) -> Callable[..., Any]:
         """Return the function that runs built-in nodes; operations on tensors set NumPy's error state themselves."""
@@ -388,17 +383,16 @@ class GraphTask:
         if listeners or state.anomaly or self._captures:
             at_once = False
         alone, held = None, None
-        for parent, nr in node.edges():
+        for parent in node.leads_to():
             grad = grads.pop()
             if parent is None or (needed is not None and parent not in needed):
                 continue
             uses = waiting[parent]
-            if uses > 1:
-                waiting[parent] = uses - 1
-                self._add(parent, nr, grad)
-                continue
-            if parent in buffers or parent.multi:
-                self._add(parent, nr, grad)
+            if uses > 1 or parent.multi or parent in buffers:
+                self._add(parent, node.edges()[-1 - len(grads)][1] if parent.multi else 0, grad)
+                if uses > 1:
+                    waiting[parent] = uses - 1
+                    continue
             elif parent.arity:
                 if alone is None and not ready:
                     alone, held = parent, grad
