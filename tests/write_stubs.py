@@ -98,7 +98,7 @@ class Bodiless(ast.NodeTransformer):
 
 def attached(own: set[str]) -> str:
     """The methods and properties that other modules give the class, one after the other by name."""
-    here = set(vars(tensor.Facts)) | own
+    here = set(vars(tensor.TensorBase)) | own
     lines = []
     for name, member in sorted(vars(tensor.Tensor).items()):
         if name in here or not isinstance(member, FunctionType | property | staticmethod):

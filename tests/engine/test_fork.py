@@ -90,7 +90,8 @@ def test_the_modes_of_other_threads_are_gone() -> None:
                 torch.func.vmap(lambda t: inside())(torch.ones(2))
 
     def check():
-        assert not state.off and not state.unusual and not state.inferring and not events.listeners
+        assert not state.no_grad_threads and not state.slow_path_reasons
+        assert not state.inferring and not events.listeners
         assert torch.is_grad_enabled() and not torch.is_inference_mode_enabled()
         assert (torch.ones(1, requires_grad=True) * 2).grad_fn is not None
         works()
@@ -113,7 +114,7 @@ def test_a_backward_of_another_thread_is_not_the_childs() -> None:
         y.sum().backward()
 
     def check():
-        assert state.local.modes.task is None and not state.off
+        assert state.local.modes.task is None and not state.no_grad_threads
         works()
 
     finish = beside(work)
@@ -131,7 +132,7 @@ def test_what_the_forking_thread_has_switched_on_stays() -> None:
     def check():
         assert not torch.is_grad_enabled()
         assert (x * 2).grad_fn is None
-        assert len(state.off) == 1
+        assert len(state.no_grad_threads) == 1
         with torch.enable_grad():
             before = len(packed)
             y = (x * x).sum()
@@ -161,7 +162,7 @@ def test_what_the_forking_thread_has_switched_on_stays() -> None:
     torch.func.grad(inside)(torch.ones(2))
     with torch.inference_mode():
         in_child(lambda: [torch.ones(1).is_inference() or sys.exit("no inference tensor")])
-    assert not state.off and not state.unusual and not events.listeners
+    assert not state.no_grad_threads and not state.slow_path_reasons and not events.listeners
     """)
 
 
@@ -179,7 +180,7 @@ def test_forks_while_another_thread_runs_backward() -> None:
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     def check():
-        assert not state.off
+        assert not state.no_grad_threads
         (big * 2).sum().backward()
     try:
         for _ in range(20):

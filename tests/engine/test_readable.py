@@ -65,24 +65,25 @@ def test_a_debugger_stops_where_the_page_says() -> None:
     assert len(named) > 8 and [name for name in named if name not in files] == []
     # Of generated code only the function of an operation is left, which leads to dispatch.
     generated = {text for name, text in ran if name.startswith("<")}
-    assert generated and all(text.startswith(("if unusual", "return dispatch(")) for text in generated), generated
+    doors = ("if slow_path_reasons", "return dispatch(")
+    assert generated and all(text.startswith(doors) for text in generated), generated
     formulas = {text for name, text in ran if name == "ops/reduction.py" and "grad" in text}
     assert formulas == {'self="expand(grad, self.shape)",'}
 
 
 def test_it_ends_with_the_block_also_where_an_error_ends_it() -> None:
-    on = dict(state.unusual)
+    on = dict(state.slow_path_reasons)
     with torch.readable(), torch.readable():
         pass
     with pytest.raises(KeyError), torch.readable():
         raise KeyError
-    assert on == state.unusual
+    assert on == state.slow_path_reasons
 
     @torch.readable()
     def inside() -> bool:
         return bool(state.readable)
 
-    assert inside() and on == state.unusual
+    assert inside() and on == state.slow_path_reasons
 
 
 def test_it_is_on_for_all_threads() -> None:

@@ -218,11 +218,11 @@ def test_a_gradient_of_which_somebody_kept_a_part_is_copied() -> None:
 
 def test_what_is_counted_is_right_on_this_python() -> None:
     """A gradient that nobody holds is kept; one more reference, and it is copied."""
-    assert node.HANDED_ON <= 3
-    assert node.HELD_ONCE <= 3
+    assert node.REFERENCES_IF_HANDED_ON <= 3
+    assert node.REFERENCES_IF_HELD_ONCE <= 3
     probe = node._Probe()
-    assert probe.hand_on() == node.HANDED_ON
-    assert probe.hold() == node.HELD_ONCE
+    assert probe.hand_on() == node.REFERENCES_IF_HANDED_ON
+    assert probe.hold() == node.REFERENCES_IF_HELD_ONCE
 
 
 # `x` requires grad; what is read is `seen`.

@@ -12,7 +12,7 @@ import workbench as w
 from workbench.autograd import forward_ad as fwAD
 from workbench.autograd.backward import gradients
 from workbench.autograd.forward_ad import set_tangent, tangent_of
-from workbench.autograd.levels import at, entered, lift, value_below
+from workbench.autograd.levels import entered, lift, value_below, without_finished_levels
 from workbench.autograd.tensor import Tensor
 from workbench.ops.core import jvp
 from workbench.ops.core.registry import SEVERAL, TENSORS
@@ -49,7 +49,7 @@ def pushed(op: Any, args: list[Any], inputs: list[Tensor], along: list[Tensor]) 
         lifted = [lift(t, level) for t in inputs]
         for t, v in zip(lifted, along, strict=True):
             set_tangent(t, v)
-        return [tangent_of(at(out, level)) for out in outputs(op, replaced(args, lifted))]
+        return [tangent_of(without_finished_levels(out, level)) for out in outputs(op, replaced(args, lifted))]
 
 
 def array(t: Tensor | None) -> Any:
@@ -112,7 +112,7 @@ def test_forward_over_reverse_and_reverse_over_forward_agree(op: Any, text: str)
             new = [lift(t, reverse, True) for t in lifted]
             out = number(outputs(op, replaced(args, new)))
             grads = gradients([out], new, [w.ones_like(out)], True, False)
-            grads = [None if g is None else at(value_below(g, reverse), forward) for g in grads]
+            grads = [None if g is None else without_finished_levels(value_below(g, reverse), forward) for g in grads]
         by_levels = [0 if g is None else array(tangent_of(g)) for g in grads]
     with fwAD.dual_level():  # the gradients of tangents
         new = [fwAD.make_dual(t, u) for t, u in zip(inputs, along, strict=True)]

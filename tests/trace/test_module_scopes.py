@@ -16,7 +16,7 @@ from patience import PATIENCE
 import workbench as w
 from workbench import nn
 from workbench.autograd.scopes import current_scope, scope_of
-from workbench.autograd.state import scoped
+from workbench.autograd.state import scope_threads
 from workbench.events import listeners
 from workbench.trace.forward_records import NodeCreated
 
@@ -118,7 +118,7 @@ def test_hooks_run_in_the_scope_and_an_error_closes_it() -> None:
     with pytest.raises(RuntimeError):
         net(batch(w))
     assert seen == ["Sequential/0"] * 2
-    assert current_scope() is None and not scoped
+    assert current_scope() is None and not scope_threads
     assert set(scopes(net[0](batch(w)))) == {"Linear"}
 
 
@@ -143,7 +143,7 @@ def test_each_thread_has_its_own_modules() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == {Waits: ["Waits"], Also: ["Also"]} and not scoped
+    assert found == {Waits: ["Waits"], Also: ["Also"]} and not scope_threads
 
 
 def test_scopes_left_out_of_order_end_all_the_same() -> None:
@@ -154,14 +154,14 @@ def test_scopes_left_out_of_order_end_all_the_same() -> None:
     made = inside()
     with w.scope("outer"):
         next(made)
-    assert scoped
+    assert scope_threads
     made.close()
-    assert not scoped and current_scope() is None
+    assert not scope_threads and current_scope() is None
 
 
 def test_an_open_scope_is_no_listener() -> None:
     with w.scope("quiet"):
-        assert scoped and not listeners
+        assert scope_threads and not listeners
 
 
 def test_a_later_write_through_a_view_leaves_the_scope_of_the_first() -> None:

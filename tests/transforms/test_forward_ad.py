@@ -113,9 +113,9 @@ def test_7_3_levels_do_not_nest(torch):
 def test_7_3_after_a_level_operations_run_as_before():
     fw = workbench.autograd.forward_ad
     fw.enter_dual_level()
-    assert "dual" in state.unusual
+    assert "dual" in state.slow_path_reasons
     fw.exit_dual_level()
-    assert "dual" not in state.unusual
+    assert "dual" not in state.slow_path_reasons
 
 
 def test_7_3_a_result_that_its_node_saved_has_its_history_inside_a_level(torch):

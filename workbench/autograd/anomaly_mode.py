@@ -14,7 +14,7 @@ TRACE = "traceback_"  # under these names a node's metadata has them
 PARENT = "parent_"
 
 
-class Remembering(Protocol):
+class AnomalyNode(Protocol):
     """The part of a node used here: its name, and where it was created."""
 
     @property
@@ -41,9 +41,9 @@ class set_detect_anomaly:
     def __exit__(self, *exc: object) -> None:
         state.anomaly, state.check_nan = self._before
         if state.anomaly:
-            state.unusual["anomaly"] = True
+            state.slow_path_reasons["anomaly"] = True
         else:
-            state.unusual.pop("anomaly", None)
+            state.slow_path_reasons.pop("anomaly", None)
 
 
 class detect_anomaly:
@@ -87,12 +87,12 @@ def _set(mode: bool, check_nan: bool) -> None:
     check_bool(check_nan, "set_anomaly_enabled", "check_nan", 2)
     state.anomaly, state.check_nan = (True, check_nan) if mode else (False, check_nan)
     if mode:
-        state.unusual["anomaly"] = True
+        state.slow_path_reasons["anomaly"] = True
     else:
-        state.unusual.pop("anomaly", None)
+        state.slow_path_reasons.pop("anomaly", None)
 
 
-def remember(node: Remembering) -> None:
+def remember(node: AnomalyNode) -> None:
     """Store the running user lines as those that created this node, and the node that runs at the same time."""
     import traceback  # here, because importing it takes as long as a tenth of the engine
 
@@ -103,7 +103,7 @@ def remember(node: Remembering) -> None:
         node.metadata[PARENT] = task.node
 
 
-def warn_of_forward(node: Remembering | None) -> None:
+def warn_of_forward(node: AnomalyNode | None) -> None:
     """Warn about the forward lines of a failed node, and then about those of the nodes that created it."""
     text = "Error detected in {}. Traceback of forward call that caused the error:\n{}"
     while node is not None:
@@ -137,7 +137,7 @@ def _warn(text: str) -> None:
         traceback.print_exception(type(warning), warning, None, chain=False)
 
 
-def refuse_nan(node: Remembering, grads: Any) -> None:
+def refuse_nan(node: AnomalyNode, grads: Any) -> None:
     """Raise RuntimeError if a node's gradient contains nan."""
     for i, grad in enumerate(grads):
         if grad is not None and np.isnan(getattr(grad, "_array", grad)).any():

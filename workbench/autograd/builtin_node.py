@@ -18,7 +18,7 @@ from .tensor import DetachedTensor, Size, Tensor, wrap
 FURTHER: dict[str, Callable[[Any], Any] | None] = {}
 
 
-class Unfit(Exception):
+class UnpackedMismatch(Exception):
     """A hook unpacked another shape or dtype than was packed: the formulas for arrays do not see to that."""
 
 
@@ -37,7 +37,7 @@ def read_array(node: Node, name: str) -> Any:
     for t, s in zip(found, saved, strict=True) if type(saved) is tuple else ((found, saved),):
         if type(s) is Packed and s.kind != (t._array.shape, t._array.dtype):
             s.value, s.unpack = t, lambda t: t  # a hook may refuse to be asked again
-            raise Unfit
+            raise UnpackedMismatch
     if type(found) is tuple:
         return tuple([None if t is None else t._array for t in found])
     return None if found is None else found._array

@@ -19,9 +19,9 @@ from ..events import emit, failed, listeners
 from . import state
 from .anomaly_mode import refuse_nan, warn_of_forward
 from .hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
-from .node import HELD_ONCE, Extra, Node, Scoped, count, is_dense, owns_memory
+from .node import REFERENCES_IF_HELD_ONCE, Extra, Node, ScopeOnlyExtra, count, is_dense, owns_memory
 from .saved_tensors import Packed
-from .state import Modes, again_quietly, compute, local, off, quietly, set_grad, silent, total
+from .state import Modes, again_quietly, compute, local, no_grad_threads, quietly, set_grad, silent, total
 
 Roots = list[tuple[Node, int]]
 
@@ -181,7 +181,7 @@ class GraphTask:
                 self._captures.setdefault(node, []).append((nr, index))
 
     @classmethod
-    def run_elsewhere(cls, root: Node, nr: int, seed: Any, keep_graph: bool) -> GraphTask:
+    def detached_task(cls, root: Node, nr: int, seed: Any, keep_graph: bool) -> GraphTask:
         """Return the task of a backward pass that runs elsewhere, in its own order, for anyone who asks what runs."""
         task = object.__new__(cls)
         task.roots, task.seeds = [(root, nr)], [seed]
@@ -220,7 +220,7 @@ class GraphTask:
         A sum is a new array. At a leaf it overwrites the first gradient, as in PyTorch, if nothing else refers to that.
         """
         have = None if node.arity or self.tensors else self._buffers.get(node)
-        if have is None or grad is None or count(have) > HELD_ONCE:
+        if have is None or grad is None or count(have) > REFERENCES_IF_HELD_ONCE:
             add_gradient(self._buffers, node, nr, grad)
             return
         times, is_array = self.sums.get(node, 0), type(have) is np.ndarray
@@ -271,7 +271,7 @@ class GraphTask:
             except BaseException as error:
                 failures.append(error)
             finally:
-                off.pop(local.modes, None)
+                no_grad_threads.pop(local.modes, None)
 
         thread = threading.Thread(target=on_fresh_stack)
         try:
@@ -308,9 +308,9 @@ class GraphTask:
             modes.task, self.outer, self.node = self.outer, None, None
             modes.grad = before
             if before:
-                off.pop(modes, None)
+                no_grad_threads.pop(modes, None)
             else:
-                off[modes] = True
+                no_grad_threads[modes] = True
         if not self._ready and not self._over:
             self._over = True
             self._call_back(modes)
@@ -350,8 +350,8 @@ class GraphTask:
                 grad = buffers.pop(node, None)
             self.node = node
             left -= 1
-            extra = node.extra
-            if (extra is not None and type(extra) is not Scoped) or grad is None or state.anomaly or node in captures:
+            unusual = node.extra is not None and type(node.extra) is not ScopeOnlyExtra
+            if unusual or grad is None or state.anomaly or node in captures:
                 buffers[node], grad = grad, None  # a leaf keeps a gradient that nothing else refers to
                 out = self._run_node(node)
             else:
@@ -415,7 +415,7 @@ class GraphTask:
         """Run a node, with everything unusual about it; what it gives its inputs, or NOTHING."""
         grad = self._buffers.pop(node, None)
         extra, needed, arity = node.extra, self._needed, node.arity
-        if (extra is not None and type(extra) is not Scoped) or self._captures:
+        if (extra is not None and type(extra) is not ScopeOnlyExtra) or self._captures:
             runs, grad = self._receive(node, extra, grad)
             if not runs:
                 return NOTHING
@@ -463,9 +463,9 @@ class GraphTask:
             modes.task, self.outer, self.callbacks = outer, None, []
             modes.grad = before
             if before:
-                off.pop(modes, None)
+                no_grad_threads.pop(modes, None)
             else:
-                off[modes] = True
+                no_grad_threads[modes] = True
 
     def needed(self) -> Container[Node]:
         """Return the nodes that run, or whose gradient is captured."""

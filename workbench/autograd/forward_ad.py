@@ -125,7 +125,7 @@ def enter_dual_level() -> int:
     if modes.dual is not None or any([level.kind == "jvp" for level in modes.levels]):
         raise RuntimeError(errors.DUAL_NESTED)
     level = DualLevel(len(modes.levels))
-    state.dual, state.unusual["dual"] = level, True
+    state.dual, state.slow_path_reasons["dual"] = level, True
     return 0
 
 
@@ -165,7 +165,7 @@ class dual_level:
             level.close()  # an interrupt: whatever would keep its tangent would have it in the next level, too
             raise
         finally:
-            state.unusual.pop("dual", None)
+            state.slow_path_reasons.pop("dual", None)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Decorate a function."""

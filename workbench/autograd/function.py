@@ -22,7 +22,7 @@ from .levels import Lifted
 from .node import Metadata, Node, edge_of, note_scope, read_only, sequence
 from .once import once_differentiable
 from .saved_tensors import FREED, SavedOutput, SavedTensor, packed, unpacked
-from .state import Modes, local, off, scoped, unusual
+from .state import Modes, local, no_grad_threads, scope_threads, slow_path_reasons
 from .tensor import InferenceTensor, Tensor, wrap
 
 
@@ -214,7 +214,7 @@ class BackwardCFunction(Node, FunctionCtx):
                 self._pack(tensors)
         if state.anomaly:
             remember(self)
-        if scoped:
+        if scope_threads:
             note_scope(self)
 
     def _pack(self, tensors: tuple[Any, ...]) -> None:
@@ -518,7 +518,7 @@ class _SingleLevelFunction(FunctionCtx, metaclass=FunctionMeta):
         elif kwargs:
             args, kwargs = positional(cls.forward, args, kwargs), {}
         modes = local.modes
-        if unusual and (modes.levels or modes.dual is not None or any([type(a) is Lifted for a in args])):
+        if slow_path_reasons and (modes.levels or modes.dual is not None or any([type(a) is Lifted for a in args])):
             from .function_transforms import apply_transformed
 
             return apply_transformed(cls, args, two_steps, kwargs)
@@ -535,7 +535,7 @@ class _SingleLevelFunction(FunctionCtx, metaclass=FunctionMeta):
             outputs = (result,)
         else:
             result, outputs = bind_outputs(ctx, args, output, recorded)
-        if recorded and (ctx.to_save or scoped or state.anomaly):  # else there is nothing to do, and a call takes time
+        if recorded and (ctx.to_save or scope_threads or state.anomaly):  # else a call costs time for nothing
             ctx._complete()
         if listeners:
             emit_created(ctx, args, outputs, recorded)
@@ -583,7 +583,7 @@ def run_forward(cls: Any, ctx: Any, args: tuple[Any, ...], two_steps: bool, mode
     before = modes.grad
     if before:
         modes.grad = False
-        off[modes] = True
+        no_grad_threads[modes] = True
     try:
         if not two_steps:
             return cls.forward(ctx, *args)
@@ -593,10 +593,10 @@ def run_forward(cls: Any, ctx: Any, args: tuple[Any, ...], two_steps: bool, mode
     finally:
         if before and not modes.grad:
             modes.grad = True
-            del off[modes]
+            del no_grad_threads[modes]
         elif modes.grad is not before:  # switched on inside, and not off again
             modes.grad = False
-            off[modes] = True
+            no_grad_threads[modes] = True
 
 
 _no_backward, _no_setup = Function.backward, Function.setup_context

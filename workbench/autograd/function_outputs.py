@@ -8,7 +8,7 @@ from .. import errors, events
 from ..errors import warn
 from . import dtypes
 from .node import AccumulateGrad, Node
-from .tensor import InferenceTensor, Tensor, alias, bump, link_view, made_by
+from .tensor import InferenceTensor, Tensor, alias, bump, cached_grad_fn, link_view
 from .views import forbidden, rebase
 
 
@@ -74,7 +74,7 @@ def bind_outputs(ctx: Any, args: tuple[Any, ...], output: Any, recorded: bool) -
     outputs = tuple(output) if isinstance(output, tuple) else (output,)
     dirty, plain = ctx.dirty_tensors or (), ctx.non_differentiable or ()
     if dirty or plain:
-        _heed_marks(dirty, plain, outputs)
+        _apply_marks(dirty, plain, outputs)
     ctx.outputs = len(outputs)
     ctx.multi = len(outputs) != 1
     bound: list[Any] = []
@@ -105,7 +105,7 @@ def bind_outputs(ctx: Any, args: tuple[Any, ...], output: Any, recorded: bool) -
     return (tuple(bound) if isinstance(output, tuple) else bound[0]), tuple(bound)
 
 
-def _heed_marks(dirty: tuple[Any, ...], plain: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+def _apply_marks(dirty: tuple[Any, ...], plain: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
     """Count a write of each tensor marked as dirty; RuntimeError where a mark is on what can have none."""
     if not all([isinstance(t, Tensor) for t in plain]):
         raise RuntimeError("mark_non_differentiable only accepts variable arguments, but got ")
@@ -140,7 +140,7 @@ def bind_output(ctx: Any, nr: int, o: Tensor, args: tuple[Any, ...], is_dirty: b
         _rewrite(ctx, nr, o, is_input)
         return o
     if is_input:  # never the input itself: a view of it that belongs to this node
-        o = _as_it_is(ctx, o)
+        o = _view_of_input(ctx, o)
     o._rg, o._nr = True, nr
     meta = o._meta
     if meta is None or meta.base is None:
@@ -155,7 +155,7 @@ def bind_output(ctx: Any, nr: int, o: Tensor, args: tuple[Any, ...], is_dirty: b
 def _rewrite(ctx: Any, nr: int, o: Tensor, is_input: bool) -> None:
     """Give an input that forward wrote in place this node as its history."""
     base = o._base
-    if o.requires_grad and made_by(o) is None:
+    if o.requires_grad and cached_grad_fn(o) is None:
         raise events.failed(RuntimeError(errors.LEAF_DIRTY), o)
     if not is_input:
         if base is not None:
@@ -183,7 +183,7 @@ def _rewrite(ctx: Any, nr: int, o: Tensor, is_input: bool) -> None:
 def _bind_plain(ctx: Any, o: Tensor, is_input: bool, is_dirty: bool) -> Tensor:
     """Set up an output that takes no gradient."""
     if not o.requires_grad:
-        return o if not is_input or is_dirty else _as_it_is(ctx, o)
+        return o if not is_input or is_dirty else _view_of_input(ctx, o)
     if is_input:
         return alias(o)
     if o._base is None:  # a graph built inside forward ends here; a view keeps requiring grad through its base
@@ -191,7 +191,7 @@ def _bind_plain(ctx: Any, o: Tensor, is_input: bool, is_dirty: bool) -> Tensor:
     return o
 
 
-def _as_it_is(ctx: Any, o: Tensor) -> Tensor:
+def _view_of_input(ctx: Any, o: Tensor) -> Tensor:
     """Return a separate tensor for an input that forward returned: a view, unless it is an inference tensor."""
     ctx.check_not_saved(o)
     out = o._again()

@@ -17,7 +17,7 @@ from ..events import emit, listeners
 from .forward_ad import check_size, set_tangent, tangent_of, unpushed
 from .function import Function, FunctionCtx, no_setup_context, run_forward, user_backward
 from .function_outputs import bind_outputs, emit_created
-from .levels import Level, Lifted, as_given, at, batched, below, entered, lift, value_below
+from .levels import Level, Lifted, as_given, batched, below, entered, lift, value_below, without_finished_levels
 from .node import sequence
 from .pytree import broadcast_prefix, by_identity, tree_flatten, tree_map, tree_unflatten
 from .state import local, with_grad
@@ -29,7 +29,7 @@ Dims = tuple[Any, ...]  # for each thing its batch's dimension or None, or a tre
 def apply_transformed(cls: Any, args: tuple[Any, ...], two_steps: bool, kwargs: dict[str, Any]) -> Any:
     """Run `apply` while transforms run or a level of dual tensors is open."""
     modes = local.modes  # of levels that are over nothing is left
-    args = tuple([at(a, None) if type(a) is Lifted else a for a in args])
+    args = tuple([without_finished_levels(a, None) if type(a) is Lifted else a for a in args])
     level = modes.levels[-1] if modes.levels else None
     pushing = modes.dual is not None and modes.dual.depth == len(modes.levels)
     if pushing and level is not None and level.own and not any([_is_at(a, level) for a in args]):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 from ..errors import check_bool, warn
-from .state import inferring, local, off, set_grad, unusual
+from .state import inferring, local, no_grad_threads, set_grad, slow_path_reasons
 
 
 def is_grad_enabled() -> bool:
@@ -35,9 +35,9 @@ class _GradMode:
         modes = local.modes
         modes.grad, self._before = self._before
         if modes.grad:
-            off.pop(modes, None)
+            no_grad_threads.pop(modes, None)
         else:
-            off[modes] = True
+            no_grad_threads[modes] = True
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         if inspect.isclass(function):
@@ -144,9 +144,9 @@ class set_grad_enabled(_GradMode):
         modes = local.modes
         modes.grad = self._at_birth
         if modes.grad:
-            off.pop(modes, None)
+            no_grad_threads.pop(modes, None)
         else:
-            off[modes] = True
+            no_grad_threads[modes] = True
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         set_grad(self._at_birth)  # as a decorator it acts on the function alone
@@ -215,17 +215,17 @@ class inference_mode(_GradMode):
         set_grad(self.mode)
         modes.inference = not self.mode
         if modes.inference:
-            inferring[modes] = unusual["inference", modes] = True
+            inferring[modes] = slow_path_reasons["inference", modes] = True
 
     def __exit__(self, *exc: object) -> None:
         modes = local.modes
         modes.grad, modes.inference, self._before = self._before
         if not modes.inference and modes in inferring:
-            del inferring[modes], unusual["inference", modes]
+            del inferring[modes], slow_path_reasons["inference", modes]
         if modes.grad:
-            off.pop(modes, None)
+            no_grad_threads.pop(modes, None)
         else:
-            off[modes] = True
+            no_grad_threads[modes] = True
 
 
 def is_inference_mode_enabled() -> bool:

@@ -15,7 +15,7 @@ from .. import errors
 from ..events import emit, failed, listeners
 from .hooks import RemovableHandle
 from .node import Node, edge_of, extra_of
-from .state import local, unusual
+from .state import local, slow_path_reasons
 from .tensor import Storage, Tensor, alias, bump, wrap
 
 __all__ = [
@@ -106,7 +106,7 @@ class saved_tensors_hooks:
         if modes.hooks_refused is not None:
             raise RuntimeError(modes.hooks_refused)
         modes.saved_hooks = (*modes.saved_hooks, hooks)
-        unusual["hooks", modes] = True
+        slow_path_reasons["hooks", modes] = True
 
     def __exit__(self, *exc: object) -> None:
         modes = local.modes
@@ -118,7 +118,7 @@ class saved_tensors_hooks:
             )
         modes.saved_hooks = modes.saved_hooks[:-1]
         if not modes.saved_hooks:
-            unusual.pop(("hooks", modes), None)
+            slow_path_reasons.pop(("hooks", modes), None)
 
 
 class save_on_cpu(saved_tensors_hooks):
@@ -268,7 +268,7 @@ class allow_mutation_on_saved_tensors(contextlib.ContextDecorator):
             raise RuntimeError(modes.hooks_refused)
         mutation = _Mutation()
         modes.saved_hooks = (*modes.saved_hooks, (mutation.pack, mutation.unpack))
-        modes.mutation, unusual["hooks", modes] = mutation, True
+        modes.mutation, slow_path_reasons["hooks", modes] = mutation, True
         return mutation
 
     def __exit__(self, *exc: object) -> None:
@@ -280,4 +280,4 @@ class allow_mutation_on_saved_tensors(contextlib.ContextDecorator):
         finally:
             modes.saved_hooks = modes.saved_hooks[:-1]
             if not modes.saved_hooks:
-                unusual.pop(("hooks", modes), None)
+                slow_path_reasons.pop(("hooks", modes), None)

@@ -15,7 +15,7 @@ from .. import errors
 from ..events import ask, failed, listeners
 from .node import Extra, Node, extra_of, target_of
 from .state import local
-from .tensor import Tensor, made_by, meta_of, wrap
+from .tensor import Tensor, cached_grad_fn, meta_of, wrap
 
 _ids = itertools.count()
 
@@ -91,7 +91,7 @@ def retain_grad(self: Tensor) -> None:
             ),
             self,
         )
-    if made_by(self) is None or self.retains_grad:
+    if cached_grad_fn(self) is None or self.retains_grad:
         return
     extra = extra_of(target_of(self))
     meta_of(self).retains_grad = True  # now: a view's node, if made again by then, takes over no retainer

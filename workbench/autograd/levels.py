@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import errors
 from ..events import emit, listeners
-from .state import local, off, set_grad, unusual
+from .state import local, no_grad_threads, set_grad, slow_path_reasons
 from .tensor import Tensor, alias
 
 AUTOGRAD = "autograd"  # the `randomness` of batches that autograd itself runs: none, and Functions need no vmap rule
@@ -77,7 +77,7 @@ class Lifted(Tensor):
 
     def _detached(self) -> Tensor:
         if self._level not in local.modes.levels:
-            return alias(at(self, None))
+            return alias(without_finished_levels(self, None))
         return lift(alias(self._value), self._level, given=_same_place(self))
 
 
@@ -125,7 +125,7 @@ def level_of(t: Any) -> Level | None:
     return t._level if t._level in local.modes.levels else level_of(t._value)
 
 
-def at(t: Tensor, level: Level | None) -> Tensor:
+def without_finished_levels(t: Tensor, level: Level | None) -> Tensor:
     """Return a lifted tensor without its finished levels; RuntimeError if a finished level leaves a batch behind."""
     while type(t) is Lifted and t._level is not level and t._level not in local.modes.levels:
         if t._level.kind == "vmap":
@@ -155,13 +155,13 @@ def same_level(a: Tensor, t: Tensor) -> bool:
 
 def value_below(t: Tensor, level: Level) -> Tensor:
     """Return the tensor one level below."""
-    t = at(t, level)
+    t = without_finished_levels(t, level)
     return t._value if type(t) is Lifted and t._level is level else t
 
 
 def with_batch(t: Tensor, level: Level) -> Tensor:
     """Return the tensor below a batch, always with the batch in front."""
-    t = at(t, level)
+    t = without_finished_levels(t, level)
     if type(t) is Lifted and t._level is level:
         return t._value
     with below(level):
@@ -219,7 +219,7 @@ def place_of_write(t: Tensor, given: tuple[Any, ...], name: str) -> Level | None
     return own
 
 
-def risen(t: Tensor, levels: tuple[Level, ...]) -> Tensor:
+def lift_to_top(t: Tensor, levels: tuple[Level, ...]) -> Tensor:
     """Return a tensor made while levels run, lifted to those that differentiate, because they may see writes to it."""
     own = 0 if type(t) is not Lifted else t._level.number
     for level in levels[own:]:
@@ -234,7 +234,7 @@ def made_for(t: Tensor, make: Callable[[tuple[int, ...]], Tensor], alike: bool =
     If `alike`, the result has its batch in the same dimension as `t`.
     """
     levels = local.modes.levels
-    return risen(_made_below(at(t, None), make, (), alike), levels) if levels else make(())
+    return lift_to_top(_made_below(without_finished_levels(t, None), make, (), alike), levels) if levels else make(())
 
 
 def _made_below(t: Tensor, make: Callable[[tuple[int, ...]], Tensor], batch: tuple[int, ...], alike: bool) -> Tensor:
@@ -242,7 +242,7 @@ def _made_below(t: Tensor, make: Callable[[tuple[int, ...]], Tensor], batch: tup
         with below(None):
             return make(batch)
     value = _made_below(t._value, make, (t._level.size, *batch) if t._level.size is not None else batch, alike)
-    value = risen(value, local.modes.levels[: t._level.number - 1])  # as the levels between see what they may write
+    value = lift_to_top(value, local.modes.levels[: t._level.number - 1])  # the levels between see what they may write
     return lift(value, t._level, given=_same_place(t) if alike else None)
 
 
@@ -259,24 +259,24 @@ class entered:
     def __enter__(self) -> Level:
         modes, level = local.modes, self.level
         self.before = modes.levels, modes.grad
-        self.outer = ("levels", modes) in unusual  # also where it runs below others, whose levels are not seen
+        self.outer = ("levels", modes) in slow_path_reasons  # also below others, whose levels aren't seen
         if listeners:
             emit(("entered", level))
         if level.kind == "grad":
             set_grad(True)
         modes.levels = (*modes.levels, level)
-        unusual["levels", modes] = True
+        slow_path_reasons["levels", modes] = True
         return level
 
     def __exit__(self, *error: Any) -> None:
         modes = local.modes
         modes.levels, modes.grad = self.before
-        if not self.outer and ("levels", modes) in unusual:
-            del unusual["levels", modes]
+        if not self.outer and ("levels", modes) in slow_path_reasons:
+            del slow_path_reasons["levels", modes]
         if modes.grad:
-            off.pop(modes, None)
+            no_grad_threads.pop(modes, None)
         else:
-            off[modes] = True
+            no_grad_threads[modes] = True
         if listeners:
             emit(("left", self.level))
 
@@ -304,9 +304,9 @@ class below:
         modes = local.modes
         modes.levels, modes.grad = self.before
         if modes.grad:
-            off.pop(modes, None)
+            no_grad_threads.pop(modes, None)
         else:
-            off[modes] = True
+            no_grad_threads[modes] = True
 
 
 def is_batched(t: Tensor) -> str | None:

@@ -46,14 +46,15 @@ class _Probe:
 
 
 # The references if there are no others; at most 3, because a debugger may have added some when this was counted.
-HANDED_ON = min(_Probe().hand_on(), 3)  # what a node is called with, by a caller who has it too
-HELD_ONCE = min(_Probe().hold(), 3)  # what was just read from the one place that has it
+REFERENCES_IF_HANDED_ON = min(_Probe().hand_on(), 3)  # what a node is called with, by a caller who has it too
+REFERENCES_IF_HELD_ONCE = min(_Probe().hold(), 3)  # what was just read from the one place that has it
 
 
 def owns_memory(grad: np.ndarray) -> bool:
     """Return True if an array's memory is its own, or that of an array that exists only for it."""
     base = grad.base
-    return (base is None or (type(base) is np.ndarray and count(base) <= HELD_ONCE)) and grad.flags.writeable
+    is_own = base is None or (type(base) is np.ndarray and count(base) <= REFERENCES_IF_HELD_ONCE)
+    return is_own and grad.flags.writeable
 
 
 def is_dense(array: np.ndarray) -> bool:
@@ -133,16 +134,16 @@ class Extra:
     slices: Any = None  # of a write through a view: weak reference to the CopySlices that runs this node
 
 
-class Scoped(Extra):
-    """Hold a node's scope, or its `life` object: a backward pass runs such a node as an ordinary one."""
+class ScopeOnlyExtra(Extra):
+    """Hold a node's scope, or its lifetime token: a backward pass runs such a node as an ordinary one."""
 
 
-def in_scope() -> Scoped | None:
+def in_scope() -> ScopeOnlyExtra | None:
     """Return what a new node stores about the innermost open scope; None outside all scopes."""
     entry = state.scopes.stack.entry
     if entry is None:
         return None
-    extra = Scoped()
+    extra = ScopeOnlyExtra()
     extra.scope = entry
     return extra
 
@@ -157,7 +158,7 @@ def note_scope(node: Node) -> None:
 
 def extra_of(node: Node, kind: type[Extra] = Extra) -> Extra:
     """Return a node's rare facts, created on first use."""
-    if type(node.extra) is Scoped and kind is Extra:
+    if type(node.extra) is ScopeOnlyExtra and kind is Extra:
         node.extra.__class__ = Extra
     if node.extra is None:
         made, meta = kind(), meta_of(node.variable) if type(node) is AccumulateGrad else None
@@ -211,9 +212,9 @@ class Node:
         """Return the edges, one for each tensor input."""
         return self.edges()
 
-    def life(self) -> object:
+    def lifetime_token(self) -> object:
         """Return an object that lives exactly as long as the node; weak references would make every node larger."""
-        return extra_of(self, Scoped)
+        return extra_of(self, ScopeOnlyExtra)
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -298,7 +299,7 @@ class AccumulateGrad(Node):
             if have is None:
                 if type(grad) is not np.ndarray or (grad.dtype != own.dtype and self._casts(meta)):
                     grad = quietly(np.array, grad, own.dtype if self._casts(meta) else grad.dtype)
-                if count(grad) <= HANDED_ON and lies_like(grad, own):
+                if count(grad) <= REFERENCES_IF_HANDED_ON and lies_like(grad, own):
                     made = wrap(grad if owns_memory(grad) else grad.copy("K"))
                     task = local.modes.task
                     if task is not None and self in task.sums:  # written as often as others were added on the way

@@ -15,9 +15,9 @@ from .. import errors
 from ..events import failed, listeners
 from . import state
 from .engine import GraphTask, add_gradient, push_ready
-from .node import Scoped, edge_of
+from .node import ScopeOnlyExtra, edge_of
 from .saved_tensors import Packed
-from .state import local, off, quietly, set_grad, silent, total
+from .state import local, no_grad_threads, quietly, set_grad, silent, total
 from .tensor import Tensor
 
 
@@ -51,7 +51,7 @@ def ran_without_task(output: Any, gradient: Any, keep_graph: bool | None) -> boo
     if not users:
         silent().run(_walk, root, output._nr, seed, bool(keep_graph), inputs, None)
         return True
-    task = GraphTask.run_elsewhere(root, output._nr, seed, bool(keep_graph))
+    task = GraphTask.detached_task(root, output._nr, seed, bool(keep_graph))
     before, depth = modes.grad, modes.depth
     try:
         modes.depth = depth + 1
@@ -62,9 +62,9 @@ def ran_without_task(output: Any, gradient: Any, keep_graph: bool | None) -> boo
         modes.task, modes.depth = None, depth
         modes.grad = before
         if before:
-            off.pop(modes, None)
+            no_grad_threads.pop(modes, None)
         else:
-            off[modes] = True
+            no_grad_threads[modes] = True
     if task.callbacks:
         task.run(0)  # nothing is left but to call back
     return True
@@ -111,7 +111,7 @@ def _walk(root: Any, nr: int, seed: Any, keep_graph: bool, inputs: dict[Any, Any
                 return
     except BaseException as error:
         # alive in this frame for whoever explains the error
-        task = task or GraphTask.run_elsewhere(root, nr, seed, keep_graph)
+        task = task or GraphTask.detached_task(root, nr, seed, keep_graph)
         shape_error = errors.of_shapes(error)
         failed(shape_error or error, task=task, node=node)
         if shape_error is not None:
@@ -171,7 +171,7 @@ def _go_on(task: GraphTask, buffers: dict[Any, Any], left: list[Any]) -> None:
 
 
 _SEQ = attrgetter("seq")
-_USUAL = {type(None), Scoped}  # the extra of a node without hooks
+_USUAL = {type(None), ScopeOnlyExtra}  # the extra of a node without hooks
 
 
 def _inputs_of_plain_nodes(root: Any) -> tuple[dict[Any, Any], bool] | None:

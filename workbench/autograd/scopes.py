@@ -1,7 +1,7 @@
 """Scopes: every node created inside `with scope("layer1"):` stores this name.
 
 A node gets its scope when it is created (`in_scope` in node.py). Its creator asks for one only while a thread has a
-scope open (`scoped` in state.py). Modules open a scope at every call (nn/modules/module.py).
+scope open (`scope_threads` in state.py). Modules open a scope at every call (nn/modules/module.py).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..events import listeners, next_tag
 from . import state
-from .state import in_forked_children, scoped
+from .state import in_forked_children, scope_threads
 
 if TYPE_CHECKING:
     from .node import Node
@@ -60,7 +60,7 @@ class Stack:
         self.entry = Entry((path, name, next_tag(), outer, frames, depth, kind, settings))
         self.module = module
         if not self.open:
-            scoped[self] = True
+            scope_threads[self] = True
         self.open += 1
 
 
@@ -132,9 +132,9 @@ local = state.scopes = _Local()  # `local.stack` is one slow look-up; what hangs
 @in_forked_children
 def _forget_other_threads() -> None:
     """Drop the scopes of other threads in a child process, which has only the thread that forked."""
-    scoped.clear()
+    scope_threads.clear()
     if local.stack.open:
-        scoped[local.stack] = True
+        scope_threads[local.stack] = True
 
 
 class scope:  # named as what a user writes: `with scope("layer1"):`
@@ -178,7 +178,7 @@ class scope:  # named as what a user writes: `with scope("layer1"):`
             stack.entry, stack.module = entry, module
         else:  # the last to be closed leaves none open, whatever it found
             stack.entry = stack.module = None
-            scoped.pop(stack, None)
+            scope_threads.pop(stack, None)
 
 
 def current_scope() -> str | None:

@@ -1,8 +1,9 @@
 """What is switched on, and for whom: the few flags that every operation reads.
 
-The compiled function of an op checks only two things: whether anything unusual is going on (`unusual`: a level,
-saved-tensor hooks, anomaly mode, in any thread), and whether any thread has switched gradients off (`off` is empty if
-none has, so the thread's own flag needn't be read). Both may needlessly say yes, but never wrongly no.
+The compiled function of an op checks only two things: whether anything unusual is going on (`slow_path_reasons`: a
+level, saved-tensor hooks, anomaly mode, in any thread), and whether any thread has switched gradients off
+(`no_grad_threads` is empty if none has, so the thread's own flag needn't be read). Both may needlessly say yes, but
+never wrongly no.
 
 Ctrl-C can arrive where a function begins and after every call of one that isn't written in Python. So flags are only
 restored by assignments, in a `finally` or at the very beginning of an `__exit__`: no shared function does it. Threads
@@ -26,14 +27,14 @@ import numpy as np
 
 from .. import events
 
-unusual: dict[Any, bool] = {}  # what is on that ops cannot go straight past: ("levels", modes of a thread), "dual" ...
+slow_path_reasons: dict[Any, bool] = {}  # what ops can't go straight past: ("levels", modes of a thread), "dual" ...
 dual: Any = None  # the open level of forward-mode differentiation, which all threads share
 inferring: dict[Modes, bool] = {}  # the threads in inference mode
 anomaly = False  # whether anomaly mode is on, which is so for all threads at once
 check_nan = True  # whether anomaly mode looks for nan
 readable: dict[Any, bool] = {}  # the open `readable()` blocks, for all threads
-off: dict[Modes, bool] = {}  # the threads in which grad mode is off
-scoped: dict[Any, bool] = {}  # the threads, by their stacks of scopes, in which a scope is open
+no_grad_threads: dict[Modes, bool] = {}  # the threads in which grad mode is off
+scope_threads: dict[Any, bool] = {}  # the threads, by their stacks of scopes, in which a scope is open
 scopes: Any = None  # `scopes.stack` is this thread's, from when scopes.py is loaded
 
 
@@ -77,7 +78,7 @@ class Modes:
         for name in ("saved_hooks", "hooks_refused", "mutation", "task", "inference", "levels", "paused"):
             setattr(other, name, getattr(self, name))
         if not self.grad:
-            other.grad, off[other] = False, True
+            other.grad, no_grad_threads[other] = False, True
         return other
 
 
@@ -155,12 +156,13 @@ def in_forked_children(renew: Callable[[], None]) -> Callable[[], None]:
 @in_forked_children
 def _forget_other_threads() -> None:
     modes = local.modes
-    pulled = any([key[0] == "pulled" for key in unusual if type(key) is tuple])  # here, or for whom this thread works
-    off.clear()
+    # Here, or for whom this thread works.
+    pulled = any([key[0] == "pulled" for key in slow_path_reasons if type(key) is tuple])
+    no_grad_threads.clear()
     inferring.clear()
-    unusual.clear()
+    slow_path_reasons.clear()
     if not modes.grad:
-        off[modes] = True
+        no_grad_threads[modes] = True
     if modes.inference:
         inferring[modes] = True
     for name, on in (
@@ -170,10 +172,10 @@ def _forget_other_threads() -> None:
         ("pulled", pulled),
     ):
         if on:
-            unusual[name, modes] = True
+            slow_path_reasons[name, modes] = True
     for name, on in (("dual", dual is not None), ("anomaly", anomaly), ("readable", bool(readable))):
         if on:
-            unusual[name] = True
+            slow_path_reasons[name] = True
 
 
 def set_grad(on: bool) -> bool:
@@ -183,9 +185,9 @@ def set_grad(on: bool) -> bool:
     if was is not on:
         modes.grad = on
         if on:
-            del off[modes]
+            del no_grad_threads[modes]
         else:
-            off[modes] = True
+            no_grad_threads[modes] = True
     return was
 
 
@@ -199,6 +201,6 @@ def with_grad(on: bool, function: Callable[..., Any], *args: Any) -> Any:
     finally:
         modes.grad = before
         if before:
-            off.pop(modes, None)
+            no_grad_threads.pop(modes, None)
         else:
-            off[modes] = True
+            no_grad_threads[modes] = True

@@ -88,7 +88,7 @@ class Size(tuple):
         return prod(self)
 
 
-class Facts:
+class TensorBase:
     """The part of a tensor that is independent of the graph."""
 
     __slots__ = ()
@@ -214,7 +214,7 @@ class TensorKind(type):
 subclasses: set[type] = set()  # the user's own, which dispatch asks how they are computed with
 
 
-class Tensor(Facts, metaclass=TensorKind):
+class Tensor(TensorBase, metaclass=TensorKind):
     """A multi-dimensional array that remembers how it was computed.
 
     Create tensors with `torch.tensor([1, 2])` or `torch.empty(2, 3)`. As in PyTorch, the class itself works too:
@@ -248,7 +248,7 @@ class Tensor(Facts, metaclass=TensorKind):
     def requires_grad(self, on: bool) -> None:
         if not isinstance(on, bool):
             raise failed(RuntimeError(errors.FLAG_KIND), self)
-        if on and made_by(self) is not None:
+        if on and cached_grad_fn(self) is not None:
             raise failed(RuntimeError(errors.CHANGE_NON_LEAF_FLAG), self)
         self._set_requires_grad(on, errors.ONLY_FLOATS_ATTRIBUTE)
 
@@ -278,7 +278,7 @@ class Tensor(Facts, metaclass=TensorKind):
     def _set_requires_grad(self, on: bool, refusal: str) -> None:
         if on and self._array.dtype.kind != "f":
             raise failed(RuntimeError(refusal), self)
-        if not on and made_by(self) is not None:
+        if not on and cached_grad_fn(self) is not None:
             raise failed(RuntimeError(errors.CLEAR_NON_LEAF_FLAG), self)
         self._rg = on
 
@@ -342,7 +342,7 @@ class Tensor(Facts, metaclass=TensorKind):
     def grad(self) -> Tensor | None:
         """The sum of the gradients from all backward passes since `zero_grad()`; None before the first of them."""
         found = None if self._meta is None else self._meta.grad
-        if found is None and made_by(self) is not None and self.requires_grad and not self.retains_grad:
+        if found is None and cached_grad_fn(self) is not None and self.requires_grad and not self.retains_grad:
             warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
                 ".grad attribute won't be populated during autograd.backward(). If you indeed want "
@@ -527,7 +527,7 @@ def refuse_writes() -> None:
 
         return property(own.fget, own.fset or refuse, own.fdel or refuse, own.__doc__)
 
-    for kind in (Facts, Tensor):
+    for kind in (TensorBase, Tensor):
         for name, own in list(vars(kind).items()):
             if type(own) is property:
                 setattr(kind, name, closed(name, own))
@@ -577,7 +577,7 @@ def bump(t: Tensor) -> None:
     (t._storage or storage_of(t)).version += 1
 
 
-def made_by(t: Tensor) -> Node | None:
+def cached_grad_fn(t: Tensor) -> Node | None:
     """Return the node that computed a tensor, as of the last read; `grad_fn` creates a view's again after a write."""
     return t._fn if t._base is None else t._meta.view_fn
 

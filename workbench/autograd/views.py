@@ -19,8 +19,8 @@ from .. import errors, events
 from . import state
 from .anomaly_mode import remember
 from .node import Node, edge_of, extra_of, note_scope, run_by_hand, sequence
-from .state import scoped
-from .tensor import Tensor, made_by, wrap
+from .state import scope_threads
+from .tensor import Tensor, cached_grad_fn, wrap
 
 Shape = tuple[int, ...]
 Geometry = tuple[Shape, Shape, int]  # shape, strides in bytes, offset in bytes
@@ -296,9 +296,9 @@ def check_write(t: Tensor) -> None:
     if meta is not None and base is not None:
         if meta.creation != "default":
             raise forbidden(t, "is being")
-        if t.requires_grad and made_by(base) is None:
+        if t.requires_grad and cached_grad_fn(base) is None:
             raise events.failed(RuntimeError(errors.VIEW_OF_LEAF_IN_PLACE), t, base)
-    if t._fn is None and t.requires_grad and made_by(t) is None:
+    if t._fn is None and t.requires_grad and cached_grad_fn(t) is None:
         raise events.failed(RuntimeError(errors.LEAF_IN_PLACE), t)
 
 
@@ -312,7 +312,7 @@ def rebase(t: Tensor, fn: Node, nr: int) -> None:
     _move(base, slices, 0)
     t._rg = True
     made = _make_again(t, slices.geometry, slices.layout)  # now, while it is known that this write was allowed
-    if scoped:
+    if scope_threads:
         note_scope(slices)
         note_scope(made)
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from .. import events
 from ..autograd.node import AccumulateGrad, Node, accumulator, in_scope, meta_of
-from ..autograd.state import scoped
+from ..autograd.state import scope_threads
 from ..autograd.tensor import Storage, Tensor, wrap
 from ..trace.names import stands_for
 from ..trace.source import leave_out
@@ -285,7 +285,7 @@ class OwnEngine:
     def on_created(self, node: Any, inputs: tuple[Any, ...], output: Any) -> None:
         """Record that a node was created."""
         mirror = self.node(node)
-        mirror.extra = in_scope() if scoped else None
+        mirror.extra = in_scope() if scope_threads else None
         if isinstance(mirror, OwnNode):
             mirror.names = tuple(_names(_saved(node), inputs, output))
         if self._writing is not None:

@@ -15,9 +15,19 @@ from .. import errors
 from ..autograd.backward import gradients, seeds_of
 from ..autograd.forward_ad import check_size, set_tangent, tangent_of
 from ..autograd.graph import disable_saved_tensors_hooks
-from ..autograd.levels import Level, Lifted, as_given, at, batched, below, entered, lift, value_below
+from ..autograd.levels import (
+    Level,
+    Lifted,
+    as_given,
+    batched,
+    below,
+    entered,
+    lift,
+    value_below,
+    without_finished_levels,
+)
 from ..autograd.pytree import LEAF, TreeSpec, broadcast_prefix, tree_flatten, tree_map, tree_unflatten
-from ..autograd.state import local, unusual
+from ..autograd.state import local, slow_path_reasons
 from ..autograd.tensor import Tensor
 from ..autograd.unit_vectors import unit_vectors
 from ..events import failed
@@ -135,13 +145,13 @@ def pulled(outputs: list[Tensor], inputs: list[Tensor], seeds: Any, keep_graph: 
     if pairs and inputs:
         outs = [out for out, _ in pairs]
         checked = seeds_of(outs, [seed for _, seed in pairs])
-        before = ("pulled", local.modes) in unusual
-        unusual["pulled", local.modes] = True  # the graph holds tensors of a level that is over
+        before = ("pulled", local.modes) in slow_path_reasons
+        slow_path_reasons["pulled", local.modes] = True  # the graph holds tensors of a level that is over
         try:
             found = gradients(outs, inputs, checked, keep_graph, create_graph)
         finally:
             if not before:
-                del unusual["pulled", local.modes]
+                del slow_path_reasons["pulled", local.modes]
     return [zeros_like(t).detach() if g is None else g for t, g in zip(inputs, found, strict=True)]
 
 
@@ -324,7 +334,7 @@ def _dual(primal: Tensor, tangent: Tensor, level: Any) -> Tensor:
 
 def _tangent_below(out: Tensor, level: Any, strict: bool) -> Tensor:
     """Return the tangent of an output as it is one level below; zeros if the output has none."""
-    out = at(out, level)
+    out = without_finished_levels(out, level)
     tangent = tangent_of(out) if getattr(out, "_level", None) is level else None
     if tangent is None:
         if strict:
@@ -681,7 +691,7 @@ def _lowered(returned: Any, out_dims: Dims, level: Level, func: Any) -> Any:
 
 def _placed_back(t: Any, dim: int | None, level: Level, func: Any) -> Any:
     if dim is None:
-        t = at(t, level) if isinstance(t, Tensor) else t
+        t = without_finished_levels(t, level) if isinstance(t, Tensor) else t
         if type(t) is Lifted and t._level.kind == "vmap":
             raise ValueError(
                 ("vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None").format(
@@ -697,7 +707,7 @@ def _placed_back(t: Any, dim: int | None, level: Level, func: Any) -> Any:
             ).format(name=_name(func), kind=type(t))
         )
     place = dim_index(dim, t.ndim + 1)
-    t = at(t, level)
+    t = without_finished_levels(t, level)
     if type(t) is not Lifted or t._level is not level:
         with below(level):
             return (t.unsqueeze(place) if place else t).expand(*t.shape[:place], level.size, *t.shape[place:])

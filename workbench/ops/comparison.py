@@ -12,7 +12,7 @@ from numpy._core.umath import clip  # pyright: ignore[reportAttributeAccessIssue
 from .. import errors
 from ..autograd import dtypes
 from ..autograd.levels import is_batched
-from ..autograd.state import unusual
+from ..autograd.state import slow_path_reasons
 from ..autograd.tensor import Tensor, wrap
 from ..errors import warn
 from ..events import emit, listeners
@@ -279,7 +279,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
         raise RuntimeError(
             f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.word}"
         )
-    if type(input) in SCALARS and not listeners and not unusual and isinstance(other, Tensor):
+    if type(input) in SCALARS and not listeners and not slow_path_reasons and isinstance(other, Tensor):
         numbers = SCALARS[type(input)].get(other._array.dtype)
         input = input if numbers is None else wrap(numbers[input])
     return where_(condition, input, other)

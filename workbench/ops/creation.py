@@ -13,8 +13,8 @@ import numpy as np
 from .. import errors
 from ..autograd import dtypes
 from ..autograd.dtypes import dtype as Dtype
-from ..autograd.levels import below, is_batched, lift, made_for, risen
-from ..autograd.state import in_forked_children, local, quietly, unusual
+from ..autograd.levels import below, is_batched, lift, lift_to_top, made_for
+from ..autograd.state import in_forked_children, local, quietly, slow_path_reasons
 from ..autograd.tensor import Tensor, wrap
 from ..errors import kind_of, warn
 from ..events import emit, listeners
@@ -32,7 +32,7 @@ def leaf(array: np.ndarray, requires_grad: bool) -> Tensor:
     if requires_grad and array.dtype.kind != "f":
         raise RuntimeError(errors.ONLY_FLOATS_CONSTRUCTOR)
     t = wrap(array, requires_grad)
-    return risen(t, local.modes.levels) if unusual and local.modes.levels else t
+    return lift_to_top(t, local.modes.levels) if slow_path_reasons and local.modes.levels else t
 
 
 def kind_for(function: str, dtype: Any) -> np.dtype:
@@ -196,7 +196,7 @@ def like(
         return made_for(
             input, lambda batch: leaf(formats.laid_out(make((*batch, *a.shape), kind), order), requires_grad), True
         )
-    if not unusual and a.flags.c_contiguous:
+    if not slow_path_reasons and a.flags.c_contiguous:
         return leaf(make(a.shape, kind), requires_grad)
     return made_for(input, lambda batch: leaf(lying_as(a, make((*batch, *a.shape), kind)), requires_grad), True)
 

@@ -16,10 +16,19 @@ from .. import errors
 from ..autograd import state
 from ..autograd.anomaly_mode import remember
 from ..autograd.forward_ad import pushed_from, set_tangent, tangent_of, zero_tangent
-from ..autograd.levels import Level, Lifted, at, below, lift, place_of_write, same_level, value_below
+from ..autograd.levels import (
+    Level,
+    Lifted,
+    below,
+    lift,
+    place_of_write,
+    same_level,
+    value_below,
+    without_finished_levels,
+)
 from ..autograd.node import sequence
 from ..autograd.saved_tensors import Packed, saved_as_result
-from ..autograd.state import compute, local, quietly, unusual
+from ..autograd.state import compute, local, quietly, slow_path_reasons
 from ..autograd.tensor import Tensor, bump, meta_of, storage_of, wrap
 from ..autograd.views import check_write, rebase
 from ..events import listeners
@@ -38,7 +47,7 @@ def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options
     modes = local.modes
     given = (t, *args, *options.values())
     if type(t) is Lifted and t._level not in modes.levels:  # of a transform that is over
-        write(at(t, None), name, op, *args, **options)
+        write(without_finished_levels(t, None), name, op, *args, **options)
         return t
     if modes.levels and (level := _level_above(t, given, name)) is not None:
         with below(level):
@@ -151,7 +160,7 @@ def _fill(t: Tensor, r: Tensor, name: str) -> None:
     else:
         quietly(np.copyto, t._array, r._array, "unsafe")
     bump(t)
-    if (unusual and local.modes.dual is not None) or (type(t) is Lifted and t._level.kind == "jvp"):
+    if (slow_path_reasons and local.modes.dual is not None) or (type(t) is Lifted and t._level.kind == "jvp"):
         pushed_from(t, _write_tangent, t, tangent_of(r))
 
 

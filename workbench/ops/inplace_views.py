@@ -8,7 +8,7 @@ from typing import Any
 from ..autograd.forward_ad import set_tangent, tangent_of
 from ..autograd.levels import Lifted, below, place_of_write
 from ..autograd.state import local
-from ..autograd.tensor import Tensor, bump, made_by, meta_of, part_of
+from ..autograd.tensor import Tensor, bump, cached_grad_fn, meta_of, part_of
 from ..autograd.views import check_write
 from ..events import emit, listeners
 from .core.checks import dim_index, dims_of
@@ -40,7 +40,7 @@ def reshaped(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any) -> Ten
         t._value, t._given = new._value, new._given
     bump(t)
     set_tangent(t, tangent_of(new))
-    node = made_by(new)
+    node = cached_grad_fn(new)
     if tracked:
         if t._base is None:
             t._fn = node

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy._core.umath import clip  # pyright: ignore[reportAttributeAccessIssue]  # NumPy's stub leaves it out
 
-from ..autograd.state import compute, local, off, silent, unusual
+from ..autograd.state import compute, local, no_grad_threads, silent, slow_path_reasons
 from ..autograd.tensor import Parameter, Tensor, storage_of
 from ..events import emit, listeners
 from . import arithmetic, comparison, division, masks, math
@@ -33,7 +33,7 @@ def _tell_write(t: Tensor, name: str, node: Any, given: tuple[Any, ...]) -> None
 
 def _is_quiet(t: Tensor) -> bool:
     """Return True if to write into the array is all there is to do."""
-    if unusual or (type(t) is not Tensor and type(t) is not Parameter):
+    if slow_path_reasons or (type(t) is not Tensor and type(t) is not Parameter):
         return False
     if (t._rg or t._meta is not None) and _is_recorded(t):
         return False
@@ -43,15 +43,15 @@ def _is_quiet(t: Tensor) -> bool:
 
 def _is_recorded(t: Tensor) -> bool:
     """Return True if an operation on the tensor is recorded now."""
-    return t.requires_grad and not (off and not local.modes.grad)
+    return t.requires_grad and not (no_grad_threads and not local.modes.grad)
 
 
 def descend(t: Tensor, grad: Tensor, rate: Any) -> None:
     """`t.sub_(grad * rate)`, of which most is settled where both are plain and nothing is recorded."""
     a, g = t._array, grad._array
     if (
-        not unusual
-        and off
+        not slow_path_reasons
+        and no_grad_threads
         and not local.modes.grad
         and (type(t) is Parameter or type(t) is Tensor)
         and type(grad) is Tensor

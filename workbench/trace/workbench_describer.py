@@ -197,7 +197,7 @@ class WorkbenchDescriber(ModelDescriber):
         serial = tag_of_new(node)
         self._nodes.add(serial)
         if self._lives is not None:
-            self._lives[ref(node.life(), self._died)] = serial
+            self._lives[ref(node.lifetime_token(), self._died)] = serial
         return serial
 
     def _hold(self, tensor: Any) -> None:

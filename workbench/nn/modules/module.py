@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 from ...autograd import scopes
 from ...autograd.grad_mode import is_grad_enabled, no_grad
 from ...autograd.hooks import RemovableHandle
-from ...autograd.state import scoped
+from ...autograd.state import scope_threads
 from ...autograd.tensor import Tensor
 from ...errors import warn
 from ...events import emit, listeners
@@ -92,7 +92,7 @@ class Module(Stateful):
                 stack.entry, stack.module = entry, caller
             else:
                 stack.entry = stack.module = None
-                scoped.pop(stack, None)
+                scope_threads.pop(stack, None)
 
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         result, waiting = None, {id: hook for id, hook in self._forward_hooks.items() if hook.always_call}

@@ -26,7 +26,7 @@ from ...autograd.builtin_node import (
     Node2,
     Node3,
     NodeN,
-    Unfit,
+    UnpackedMismatch,
     number_as_given,
     read_array,
     read_tensor,
@@ -34,11 +34,11 @@ from ...autograd.builtin_node import (
 )
 from ...autograd.node import edge_of, in_scope, sequence
 from ...autograd.saved_tensors import FREED, Packed, SavedOutput, save_results
-from ...autograd.state import again_quietly, compute, local, off, scoped, unusual
+from ...autograd.state import again_quietly, compute, local, no_grad_threads, scope_threads, slow_path_reasons
 from ...autograd.tensor import Meta, Parameter, Tensor, blank, link_view
 from ...events import emit, listeners
 from .nodes import METHODS
-from .registry import ARRAYS, DEFAULTS, TENSORS, told_arguments
+from .registry import ARRAYS, DEFAULTS, TENSORS, non_default_arguments
 from .results import into
 from .scalars import SCALARS
 
@@ -46,7 +46,7 @@ ARRAYS |= {
     "FREED": FREED,
     **{
         thing.__name__: thing
-        for thing in (Tensor, Parameter, SavedOutput, np.ndarray, number_as_given, read_array, Unfit)
+        for thing in (Tensor, Parameter, SavedOutput, np.ndarray, number_as_given, read_array, UnpackedMismatch)
     },
 }
 TENSORS |= {"read_tensor": read_tensor, "Packed": Packed}
@@ -189,7 +189,13 @@ def _backward_text(op: Any, method: str) -> str:
     lines.append(f"    return {gs}")
     if arrays and op.node.saved_names:
         body = ["    " + line for line in lines[1:]]
-        lines = [lines[0], "    try:", *body, "    except Unfit:", "        return refit(node, grad, needed)"]
+        lines = [
+            lines[0],
+            "    try:",
+            *body,
+            "    except UnpackedMismatch:",
+            "        return refit(node, grad, needed)",
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -236,14 +242,14 @@ def _loads(tensors: Sequence[str], arrays: bool, lists: list[str]) -> list[str]:
 
 
 _THINGS = (
-    *(Tensor, Parameter, Meta, np.ndarray, np.asarray, emit, edge_of, in_scope, link_view, told_arguments),
+    *(Tensor, Parameter, Meta, np.ndarray, np.asarray, emit, edge_of, in_scope, link_view, non_default_arguments),
     *(again_quietly, save_results),
 )
 NAMES: dict[str, Any] = {
     "__name__": __name__,
     "local": local,
-    "off": off,
-    "scoped": scoped,
+    "no_grad_threads": no_grad_threads,
+    "scope_threads": scope_threads,
     "listeners": listeners,
     "sequence": sequence,
     **{thing.__name__: thing for thing in _THINGS},
@@ -256,13 +262,15 @@ NAMES: dict[str, Any] = {
 }
 
 
-def op_function(op: Any, dispatch: Any, takes_out: bool = False, unusual: dict[Any, bool] = unusual) -> Any:
+def op_function(
+    op: Any, dispatch: Any, takes_out: bool = False, slow_path_reasons: dict[Any, bool] = slow_path_reasons
+) -> Any:
     """Return the op's function: a stub that compiles its code at the first call and becomes it.
 
-    Only what a user calls by the function's name takes `out`: calls of what may take it are slower. `unusual` is not
-    empty while the function has to leave every call to `dispatch`.
+    Only what a user calls by the function's name takes `out`: calls of what may take it are slower.
+    `slow_path_reasons` isn't empty while the function has to leave every call to `dispatch`.
     """
-    namespace = dict(NAMES, OP=op, forward=op.forward, dispatch=dispatch, unusual=unusual)
+    namespace = dict(NAMES, OP=op, forward=op.forward, dispatch=dispatch, slow_path_reasons=slow_path_reasons)
 
     def first(*args: Any, **kwargs: Any) -> Any:
         namespace["NODE"] = op.node
@@ -305,7 +313,7 @@ def _stub(*args: Any, **kwargs: Any) -> Any:
 
 def _text(op: Any, takes_out: bool) -> str:
     """Return the function's source: `a0`, `a1` are the operands' arrays, `rg0`, `rg1` whether they require grad."""
-    out = [*_leave(op, "unusual"), *_check_kept(op), *_load(op)]
+    out = [*_leave(op, "slow_path_reasons"), *_check_kept(op), *_load(op)]
     wanted = "wanted" if op.variadic else " or ".join([f"rg{i}" for i in range(len(op.tensors))])
     out += [f"recorded = {wanted if op.formulas else False}"]
     unmeasured = "(a0.dtype is not f64 and a0.dtype is not f32)"
@@ -319,7 +327,7 @@ def _text(op: Any, takes_out: bool) -> str:
             out += _leave(op, " or ".join([*kinds, *[unmeasured] * measures]))
         if not measures and not op.variadic:  # what some forwards write must not be written twice
             out += _leave(op, f"recorded and {unmeasured}")
-    out += ["if off and not local.modes.grad:", "    recorded = False"] if op.formulas else []
+    out += ["if no_grad_threads and not local.modes.grad:", "    recorded = False"] if op.formulas else []
     out += _run(op)
     result = "outs" if op.several else "t"
     unrecorded = [*_tell_unrecorded(op), f"return {result}"]
@@ -427,7 +435,7 @@ def _run(op: Any) -> list[str]:
     birth = ["t = blank()", "t._array = r", "t._rg = recorded", "t._fn = t._storage = t._meta = None"]
     if op.kind in ("view", "views"):
         birth[-1:] = ["t._fn = t._storage = None", "t._meta = Meta()"]
-    kind = f"'no_grad' if off and not local.modes.grad else '{'multi_output' if op.several else 'default'}'"
+    kind = f"'no_grad' if no_grad_threads and not local.modes.grad else '{'multi_output' if op.several else 'default'}'"
     link = f"link_view(t, {op.tensors[0]}, {kind})"
     if op.several:
         birth += ["t._nr = nr if recorded else 0", *[link] * (op.kind == "views"), "outs.append(t)", "nr += 1"]
@@ -456,7 +464,7 @@ def _record(op: Any) -> list[str]:
     for name in op.extras:
         out += [f"{name} = blank()", f"{name}._array = asarray(r_{name})", f"{name}._rg = False", f"{name}._nr = 0"]
         out += [f"{name}._fn = {name}._storage = {name}._meta = None"]
-    out += ["node = NODE()", "node.extra = in_scope() if scoped else None"]
+    out += ["node = NODE()", "node.extra = in_scope() if scope_threads else None"]
     out += ["node.seq = next(sequence)  # before the edges, as PyTorch does: a view's may only now be made anew"]
     if op.variadic:
         edges = "(edge_of(t) if t._fn is None else t._fn, t._nr) if t._rg else (None, 0)"
@@ -483,7 +491,7 @@ def _tell_recorded(op: Any) -> list[str]:
     """Report a node to listeners."""
     arguments = f"({', '.join(op.caller_args)},)"
     if {*op.caller_args} & {*DEFAULTS}:
-        arguments = f"told_arguments(OP, {arguments})"
+        arguments = f"non_default_arguments(OP, {arguments})"
     return ["if listeners:", f"    emit(('created', node, {arguments}, {'outs' if op.several else '(t,)'}))"]
 
 

@@ -15,13 +15,13 @@ from ...autograd import dtypes, state
 from ...autograd.function_outputs import fitted_gradient
 from ...autograd.levels import Lifted
 from ...autograd.saved_tensors import Packed, pack_saved
-from ...autograd.state import again_quietly, compute, local, quietly, unusual, with_grad
+from ...autograd.state import again_quietly, compute, local, quietly, slow_path_reasons, with_grad
 from ...autograd.tensor import InferenceTensor, Tensor, link_view, part_of, subclasses, wrap
 from ...events import emit, listeners
 from . import checks
 from .nodes import record_node
 from .overrides import overridden, overriding, public
-from .registry import in_formulas, told_arguments
+from .registry import in_formulas, non_default_arguments
 from .scalars import scalar_array
 
 NUMBER = (bool, int, float, np.number, np.bool_)
@@ -58,7 +58,8 @@ def _interpret(op: Any, args: tuple[Any, ...]) -> Performed | None:
         from .jvp import push_duals_alone
 
         return push_duals_alone(op, args)
-    if op.simple and unusual and not state.readable and not (modes.inference or modes.saved_hooks or state.anomaly):
+    is_below = op.simple and slow_path_reasons and not state.readable
+    if is_below and not (modes.inference or modes.saved_hooks or state.anomaly):
         return (op.usual(*args),), ()  # below all transforms, or where another thread has something unusual going on
     return None
 
@@ -137,7 +138,7 @@ def _record(
         if modes.saved_hooks:
             pack_saved(node, outs)
         if listeners:
-            emit(("created", node, told_arguments(op, tuple([given[name] for name in op.caller_args])), outs))
+            emit(("created", node, non_default_arguments(op, tuple([given[name] for name in op.caller_args])), outs))
     elif listeners:
         emit(("unrecorded", op.name, tuple(operands), outs))
 

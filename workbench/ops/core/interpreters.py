@@ -9,7 +9,17 @@ from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 from ...autograd.forward_ad import mark, set_tangent, tangent_of, unpushed
-from ...autograd.levels import Level, Lifted, as_given, at, batched, below, highest, lift, risen
+from ...autograd.levels import (
+    Level,
+    Lifted,
+    as_given,
+    batched,
+    below,
+    highest,
+    lift,
+    lift_to_top,
+    without_finished_levels,
+)
 from ...autograd.saved_tensors import Packed, SavedOutput, save_results, saved_as_result
 from ...autograd.state import local
 from ...autograd.tensor import Tensor, link_view
@@ -17,7 +27,7 @@ from ...events import emit, listeners
 from . import batch_rules, vmap  # noqa: F401  the rules register themselves
 from .jvp import family, push_alone, push_tangents
 from .nodes import record_node
-from .registry import REGISTRY, SEVERAL, told_arguments
+from .registry import REGISTRY, SEVERAL, non_default_arguments
 
 Tensors = tuple[Tensor, ...]
 
@@ -44,12 +54,12 @@ def interpret(op: Any, args: tuple[Any, ...]) -> tuple[Tensors, Tensors]:
         return _push_duals_within(op, args, dual.depth)
     if level is None:
         with below(None):
-            return _risen(op, op.perform(_map(op, args, lambda t: at(t, None))), levels)
+            return _risen(op, op.perform(_map(op, args, lambda t: without_finished_levels(t, None))), levels)
     if level is not levels[-1]:
         with below(levels[level.number]):
             return _risen(op, interpret(op, args), levels)
     if not plain:
-        args = _map(op, args, lambda t: at(t, level))
+        args = _map(op, args, lambda t: without_finished_levels(t, level))
     if op.prepare is not None:
         args = op.prepare(args)
     return RULES[level.kind](op, args, level)
@@ -59,7 +69,7 @@ def _risen(op: Any, found: tuple[Tensors, Tensors], levels: tuple[Level, ...]) -
     """Return an op's result on captured tensors only: new tensors belong to the running levels, views stay captured."""
     if op.kind in ("view", "views"):
         return found
-    return tuple([risen(out, levels) for out in found[0]]), found[1]
+    return tuple([lift_to_top(out, levels) for out in found[0]]), found[1]
 
 
 def _map(op: Any, args: tuple[Any, ...], function: Any) -> tuple[Any, ...]:
@@ -104,7 +114,7 @@ def _record(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, Tens
         if node.keeps_result:
             node.saved_result = saved_as_result(outs[0])
         if listeners:
-            emit(("created", node, told_arguments(op, tuple([given[name] for name in op.caller_args])), outs))
+            emit(("created", node, non_default_arguments(op, tuple([given[name] for name in op.caller_args])), outs))
     return outs, tuple([lift(extra, level) for extra in extras])
 
 
@@ -148,7 +158,7 @@ def _push_duals_within(op: Any, args: tuple[Any, ...], depth: int) -> tuple[Tens
     """Return the outputs where so many transforms surround the level of dual tensors, which is above them then."""
     levels = local.modes.levels
     with below(levels[depth]) if len(levels) > depth else nullcontext():
-        args = _map(op, args, lambda t: at(t, None))
+        args = _map(op, args, lambda t: without_finished_levels(t, None))
         if op.prepare is not None:
             args = op.prepare(args)
         outs, extras = unpushed(op.perform, args)
@@ -167,7 +177,7 @@ def push_duals(op: Any, args: tuple[Any, ...], operands: list[Any], outs: Tensor
         emit(("pushing", op, tuple([given[name] for name in op.caller_args]), outs, None))
     found = unpushed(push_tangents, op, args, moved, outs, extras)
     for out, tangent in zip(outs, found, strict=True):
-        set_tangent(out, risen(tangent, local.modes.levels))
+        set_tangent(out, lift_to_top(tangent, local.modes.levels))
     node = outs[0]._fn
     if node is not None and node.keeps_result and type(node.saved_result) is not Packed:
         node.saved_result = saved_as_result(outs[0])

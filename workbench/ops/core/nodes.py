@@ -12,10 +12,10 @@ from typing import Any
 
 from ...autograd import state
 from ...autograd.anomaly_mode import remember
-from ...autograd.builtin_node import Unfit, number_as_given, read_array, read_tensor
+from ...autograd.builtin_node import UnpackedMismatch, number_as_given, read_array, read_tensor
 from ...autograd.node import edge_of, in_scope, sequence
 from ...autograd.saved_tensors import FREED, Packed, SavedOutput, save_results
-from ...autograd.state import scoped
+from ...autograd.state import scope_threads
 from ...autograd.tensor import Tensor
 from .registry import ARRAYS, TENSORS
 from .saving import fit_of, saved_as
@@ -57,7 +57,7 @@ def record_node(
         needs: For each operand, whether a gradient is wanted.
     """
     node = op.node()
-    node.extra = in_scope() if scoped else None
+    node.extra = in_scope() if scope_threads else None
     node.seq = next(sequence)  # before the edges, as PyTorch does: a view's node may only now be made anew
     if op.variadic:
         pairs = zip(operands, needs, strict=True)
@@ -116,7 +116,7 @@ def vjp(node: Any, grad: Any, needed: Any = None) -> Any:
     """
     try:
         return _backward(node, grad, needed, "vjp", _saved(node, read_array))
-    except Unfit:  # a hook gave something of another shape or dtype: operations on tensors check that
+    except UnpackedMismatch:  # a hook gave something of another shape or dtype: operations on tensors check that
         return ARRAYS["refit"](node, grad, needed)
 
 

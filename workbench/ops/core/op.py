@@ -185,7 +185,7 @@ MADE: dict[str, Callable[[Op], Any]] = {
     "node": codegen.node_class,
     "slots": nodes.Slots,
     "written": lambda op: {},
-    "usual": lambda op: op_function(op, run_odd, unusual={}),
+    "usual": lambda op: op_function(op, run_odd, slow_path_reasons={}),
 }
 
 

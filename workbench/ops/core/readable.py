@@ -36,7 +36,7 @@ class readable(ContextDecorator):
     def __enter__(self) -> Self:
         block = object()
         self._open.append(block)
-        state.readable[block] = state.unusual["readable"] = True
+        state.readable[block] = state.slow_path_reasons["readable"] = True
         for op in (*REGISTRY.values(), *SEVERAL.values()):
             if "node" in vars(op):
                 late_methods(op, op.node)  # those that were generated become those of nodes.py, until the block ends
@@ -45,7 +45,7 @@ class readable(ContextDecorator):
     def __exit__(self, *_: object) -> None:
         state.readable.pop(self._open.pop(), None)
         if not state.readable:
-            state.unusual.pop("readable", None)
+            state.slow_path_reasons.pop("readable", None)
 
 
 if os.environ.get("WORKBENCH_READABLE", "0") not in ("", "0"):

@@ -101,7 +101,7 @@ def abbreviation(signature: str, text: str) -> None:
         words[name] = first
 
 
-def told_arguments(op: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
+def non_default_arguments(op: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the arguments of a call that need saying."""
     count = len(values)
     for name, value in zip(reversed(op.caller_args), reversed(values), strict=True):

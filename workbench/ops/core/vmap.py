@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...autograd import dtypes
-from ...autograd.levels import Level, Lifted, at
+from ...autograd.levels import Level, Lifted, without_finished_levels
 from ...autograd.tensor import Tensor
 from .checks import is_vector
 from .registry import DIMS, REGISTRY, SIZES, TENSORS
@@ -47,7 +47,7 @@ class Mapped:
     @classmethod
     def of(cls, t: Tensor, level: Level) -> Mapped:
         """Return the same from a tensor as the level sees it."""
-        t = at(t, level)
+        t = without_finished_levels(t, level)
         if type(t) is Lifted and t._level is level:
             return cls(t._value, True)
         return cls(t, False)
