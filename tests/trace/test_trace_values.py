@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import workbench as torch
-from workbench.trace.values import Value, kept, read, said, series
+from workbench.trace.values import Value, format_value, kept, read, series
 
 
 @pytest.mark.parametrize(
@@ -66,9 +66,9 @@ def test_a_summary_warns_of_nothing_even_where_numpy_is_told_to_raise():
 
 
 def test_values_in_sentences():
-    assert said(None) == "no gradient"
-    assert said(Value.of(np.arange(24.0).reshape(2, 3, 4))) == "values from 0 to 23"
-    assert said(Value.of(np.array([1.0, np.nan]))) == "[1. nan] (1 of 2 values not finite)"
+    assert format_value(None) == "no gradient"
+    assert format_value(Value.of(np.arange(24.0).reshape(2, 3, 4))) == "values from 0 to 23"
+    assert format_value(Value.of(np.array([1.0, np.nan]))) == "[1. nan] (1 of 2 values not finite)"
     assert [series(words) for words in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
 
 

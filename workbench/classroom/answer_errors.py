@@ -28,7 +28,7 @@ class Raised:
     def __str__(self) -> str:
         return f"{self.kind}: {self.text}" if self.text else self.kind
 
-    def told(self, aspect: str) -> str:
+    def describe(self, aspect: str) -> str:
         """Explain what happened while this aspect of the answer was checked, where, and what it means."""
         if self.kind == Unusable.__name__:
             return f"{CHECKED.format(aspect)}{self.text}."

@@ -51,7 +51,7 @@ class Misconception:
         return (self.answer, *self.also)
 
     @property
-    def told(self) -> str:
+    def in_words(self) -> str:
         """The message for a student who shows this misconception."""
         first, _, _ = self.name.partition(" ")
         # The name of something in code stays as it is typed.
@@ -120,7 +120,7 @@ class Exercise:
             fitting = []  # the solution ends there too, so no mistake is the reason
         # Several that end in one error are not told apart by it.
         if fitting and (len(fitting) == 1 or not any(isinstance(each, Raised) for each in found.values())):
-            return replace(wrong, says=self._not_yet(fitting[0].told), misconception=fitting[0].name)
+            return replace(wrong, says=self._not_yet(fitting[0].in_words), misconception=fitting[0].name)
         said = " ".join(filter(None, (self._difference(found, right), of_notebook(answer))))
         return replace(wrong, says=self._not_yet(said))
 
@@ -170,7 +170,7 @@ class Exercise:
             said = f"Right: {_listed(praised)}. {said}"
         for aspect in wrong:
             if isinstance(found[aspect], Raised):
-                return f"{said} {found[aspect].told(aspect)}"
+                return f"{said} {found[aspect].describe(aspect)}"
         if any(_lacks(found[aspect], self._expected[aspect]) for aspect in wrong):
             return f"{said} {NOTHING_CAME}"
         return said

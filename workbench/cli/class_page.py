@@ -135,7 +135,7 @@ def _most_frequent(lessons: Mapping[str, Assignment], answers: Mapping[str, _Ans
     items = []
     for (name, exercise, misconception), many in shown.most_common(_MOST_FREQUENT):
         asked = lessons[name].exercises[exercise]
-        told = next((each.told for each in asked.misconceptions if each.name == misconception), "")
+        told = next((each.in_words for each in asked.misconceptions if each.name == misconception), "")
         items.append(f"<li><b>{many} ×</b> {_text(told)} ({_text(exercise)})</li>" if told else "")
     listed = "".join(items)
     return f"<section><h2>Most common misconceptions</h2><ol>{listed}</ol></section>" if listed else ""
@@ -194,7 +194,7 @@ def _exercise(exercise: Exercise, answers: _Answers) -> str:
     said = {student: found[exercise.name] for student, found in answers.items()}
     states = Counter(state_of(each) for each in said.values())
     many = " · ".join(f"{STATES[state][0]} {state}: {states[state]}" for state in STATES if states[state])
-    hints = {each.name: each.told for each in exercise.misconceptions}
+    hints = {each.name: each.in_words for each in exercise.misconceptions}
     wrong = {student: each for student, each in said.items() if state_of(each) in ("part", "wrong")}
     known = {student: hints[each.misconception] for student, each in wrong.items() if each.misconception in hints}
     start = NOT_YET.format(counted(exercise.points))

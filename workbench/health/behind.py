@@ -12,9 +12,9 @@ from ..trace.call_records import HooksFound
 from ..trace.facts import Saved, TensorSeen
 from ..trace.gap_records import EventLost
 from ..trace.tensor_records import DATA, UNREPORTED, TensorWritten
-from ..trace.values import Value, begun, code, said
+from ..trace.values import Value, begun, code, format_value
 from .backwards import RecordedBackward
-from .finding import Finding, asked, hook_words, phrases, place, told
+from .finding import Finding, asked, describe, hook_words, phrases, place
 from .graph import Grads, RecordedNode
 from .measures import distance, is_same
 from .training_run import TrainingRun
@@ -72,7 +72,7 @@ def _written_finding(
     what = code(name) if name else "its result" if slot in ITSELF else "its input"
     certain = _is_data(run, write) or node.made.operation in _READ
     how, fix = _written_how(write)
-    was, now = map(said, values)
+    was, now = map(format_value, values)
     many = was.removeprefix("values from ")
     saved = (
         f"it saved {what} as {was}, then"
@@ -83,7 +83,7 @@ def _written_finding(
         "saved memory written",
         certain,
         asked(
-            f"The gradient of {told(node)} is computed from overwritten values: {saved} {how}. "
+            f"The gradient of {describe(node)} is computed from overwritten values: {saved} {how}. "
             f"Backward saw {now} instead.",
             certain,
         ),
@@ -187,12 +187,14 @@ def gradient_written(run: TrainingRun) -> Iterator[Finding]:
         by_culprit.setdefault(node.line if node is not None else who, (each, who))
     for each, who in by_culprit.values():
         receiver = run.nodes.get(each.receiver)
-        to = told(receiver) if receiver is not None else code(run.tensors[each.receiver].name or "a leaf")
+        to = describe(receiver) if receiver is not None else code(run.tensors[each.receiver].name or "a leaf")
         sender = run.nodes[each.sender]
-        received = f"{said(each.got)} instead of the {said(each.sent[0][1])} that {told(sender)} sent"
+        received = (
+            f"{format_value(each.got)} instead of the {format_value(each.sent[0][1])} that {describe(sender)} sent"
+        )
         if len(each.sent) > 1:
-            senders = phrases([told(run.nodes[id]) for id, _ in each.sent])
-            received = f"{said(each.got)}, which is not the sum of what {senders} sent"
+            senders = phrases([describe(run.nodes[id]) for id, _ in each.sent])
+            received = f"{format_value(each.got)}, which is not the sum of what {senders} sent"
         yield Finding(
             "gradient written",
             True,
@@ -259,7 +261,7 @@ def _who(run: TrainingRun, changed: _Changed) -> tuple[RecordedNode | None, str]
     text = next((each.text for each in node.made.code if each.name == "backward"), "")
     line = _writing(text)
     by = f", with `{line}`" if line else ""
-    return node, f"the backward of {told(node)} overwrites the gradient that it receives{by}"
+    return node, f"the backward of {describe(node)} overwrites the gradient that it receives{by}"
 
 
 def _is_one_of(sent: list[Value], given: Grads) -> bool:

@@ -10,7 +10,7 @@ from os.path import commonprefix
 from ..trace.facts import Cut
 from ..trace.tensor_records import TensorWritten
 from ..trace.values import Value
-from .finding import Finding, asked, place, plural, told
+from .finding import Finding, asked, describe, place, plural
 from .graph import RecordedNode
 from .training_run import TrainingRun, TrainingStep
 
@@ -36,7 +36,7 @@ def grown(run: TrainingRun, node: RecordedNode) -> str:
     before = [run.nodes[id] for id in run.reached([node.id]) if id in run.nodes and id != node.id]
     huge = [each for each in before if _largest(each.outputs) > _HUGE and _largest(each.inputs) <= _HUGE]
     first = min(huge, key=lambda each: each.event, default=None)
-    return f" to {_largest(first.outputs):.3g} in {told(first)}" if first is not None else ""
+    return f" to {_largest(first.outputs):.3g} in {describe(first)}" if first is not None else ""
 
 
 def _largest(values: Sequence[Value]) -> float:
@@ -77,7 +77,7 @@ def without_gradients(run: TrainingRun) -> Iterator[Finding]:
             "under no_grad",
             False,
             asked(
-                f"The gradient stops at the input of {told(node)}. In {plural(steps, 'step')}, "
+                f"The gradient stops at the input of {describe(node)}. In {plural(steps, 'step')}, "
                 f"{how.format(place(cut.source))}."
             ),
             f"{leave}. If it's intentional, freeze these weights with `requires_grad_(False)`.",

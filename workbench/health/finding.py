@@ -154,7 +154,7 @@ def operation_of(node: RecordedNode) -> str:
     return f"{operation} in {code(made.scope)}" if made.scope else operation
 
 
-def told(node: RecordedNode) -> str:
+def describe(node: RecordedNode) -> str:
     r"""Return `\`sqrt\` in \`Net/head\` (train.py:18 \`h = x.sqrt()\`)`."""
     return f"{operation_of(node)} ({place(node.line)})"
 

@@ -9,9 +9,9 @@ from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 
-from ..trace.values import Value, code, said
+from ..trace.values import Value, code, format_value
 from .equals import Equal, equal_of
-from .finding import Finding, asked, listed, told
+from .finding import Finding, asked, describe, listed
 from .graph import RecordedNode
 from .training_run import TrainingRun
 
@@ -207,7 +207,7 @@ def _pairs_finding(node: RecordedNode, pairs: Sequence[_Pair]) -> Finding:
         "not the derivative",
         False,
         asked(
-            f"The backward of `{name}` doesn't match its derivative. According to the gradients that {told(node)} "
+            f"The backward of `{name}` doesn't match its derivative. According to the gradients that {describe(node)} "
             f"sends back, its result should change by {first.said:.3g} between two calls (measured along the incoming "
             f"gradient), but it changed by {first.rise:.3g}. All {len(pairs)} pairs of calls that were compared show "
             "such a mismatch."
@@ -231,14 +231,15 @@ def _unlike(nodes: Sequence[RecordedNode]) -> tuple[RecordedNode, Equal] | None:
 def _equal_finding(node: RecordedNode, equal: Equal) -> Finding:
     name, wrong = node.made.operation, listed(equal.wrong)
     sent = " and ".join(
-        [f"{said(Value.of(each))} to {code(to)}" for to, each in zip(equal.wrong, equal.sent, strict=True)]
+        [f"{format_value(Value.of(each))} to {code(to)}" for to, each in zip(equal.wrong, equal.sent, strict=True)]
     )
-    expected = " and ".join([said(Value.of(each)) for each in equal.expected])
+    expected = " and ".join([format_value(Value.of(each)) for each in equal.expected])
     return Finding(
         "not the derivative",
         False,
         asked(
-            f"The backward of `{name}` doesn't match its derivative: the result of {told(node)} equals `{equal.text}`, "
+            f"The backward of `{name}` doesn't match its derivative: the result of {describe(node)} equals "
+            f"`{equal.text}`, "
             f"but the gradient of {wrong} is not that of this formula. `backward` sent {sent}, and the formula gives "
             f"{expected}."
         ),
@@ -286,7 +287,7 @@ def _finding_of(node: RecordedNode, slopes: Sequence[_Slope]) -> Finding:
         "not the derivative",
         False,
         asked(
-            f"The backward of `{name}` doesn't match its derivative. At an input of {worst.at:.3g}, {told(node)} "
+            f"The backward of `{name}` doesn't match its derivative. At an input of {worst.at:.3g}, {describe(node)} "
             f"multiplies the gradient by {worst.said:.3g}, but the recorded results have a slope of "
             f"{worst.rise:.3g}{by}."
         ),

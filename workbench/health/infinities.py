@@ -12,7 +12,7 @@ from ..trace.facts import TensorSeen
 from ..trace.values import Value, begun, code
 from .backwards import RecordedBackward
 from .causes import grown, scale_of, scales
-from .finding import Finding, asked, hook_words, operation_of, phrases, place, plural, span, told, written_as
+from .finding import Finding, asked, describe, hook_words, operation_of, phrases, place, plural, span, written_as
 from .graph import RecordedNode
 from .measures import size_of
 from .not_finite import Cause, Source, cause_of_loss, first_cause, has_nan, kind_of_broken
@@ -183,7 +183,7 @@ def _by_forward(run: TrainingRun, source: Source, sender: RecordedNode | None) -
     why = "its inputs are unknown"
     if infinite:
         why = f"its input had {plural(infinite[0].nonfinite, 'infinite value')} of {size_of(infinite[0])}"
-        why += f", from {told(then)}" if then is not None else ""
+        why += f", from {describe(then)}" if then is not None else ""
     elif source.number:
         why = f"it was given the number {source.number}"
         why += f", and its inputs were finite ({ranges})" if ranges else ""
@@ -192,11 +192,11 @@ def _by_forward(run: TrainingRun, source: Source, sender: RecordedNode | None) -
     elif ranges:
         why = f"its inputs were finite ({ranges})"
     if node.id == source.nan and node.made.operation == "logsumexp":
-        where = f", from {told(then)}" if then is not None else ""
-        sentence = f"{told(node)} gives -inf{at and f' ({at})'}: all that it sums there is -inf{where}."
+        where = f", from {describe(then)}" if then is not None else ""
+        sentence = f"{describe(node)} gives -inf{at and f' ({at})'}: all that it sums there is -inf{where}."
         return Finding("not finite", True, sentence, _hint(run, node, 0.0), node.line, node.event, (node.id,))
     first = "first" if ranges or infinite or source.number else "first known"
-    comes = f"comes from {told(node)}: {at}; {why}" if at else f"is the result of {told(node)}: {why}"
+    comes = f"comes from {describe(node)}: {at}; {why}" if at else f"is the result of {describe(node)}: {why}"
     sentence = f"The {first} {kind} {comes}{_led_to(source, node, then, sender)}."
     large = max([abs(end) for value in given for end in (value.min, value.max) if end is not None], default=0.0)
     is_number = bool(source.number) and node.id == source.node
@@ -208,9 +208,9 @@ def _led_to(source: Source, node: RecordedNode, then: RecordedNode | None, sende
     """Return what a node's infinities led to."""
     if then is not None and node.id == source.node:
         because = _MADE_NAN.get(then.made.operation, "")
-        return f". {begun(told(then))} turns these into nan{because and f', because {because}'}"
+        return f". {begun(describe(then))} turns these into nan{because and f', because {because}'}"
     if sender is not None and sender.id != node.id:
-        return f". The loss was finite, but the backward of {told(sender)} made gradients that aren't"
+        return f". The loss was finite, but the backward of {describe(sender)} made gradients that aren't"
     return ""
 
 
@@ -228,7 +228,7 @@ def _by_backward(run: TrainingRun, node: RecordedNode) -> Finding:
     return Finding(
         "not finite",
         True,
-        f"The first non-finite gradients come from the backward of {told(node)}: {sent.nonfinite} of "
+        f"The first non-finite gradients come from the backward of {describe(node)}: {sent.nonfinite} of "
         f"{plural(size_of(sent), 'value')}{inputs}. The loss and the incoming gradient were finite.",
         f"Keep its inputs smaller: its gradient is multiplied by up to {large:.3g}, and the product is too large for "
         f"{sent.dtype}."
@@ -332,12 +332,12 @@ def _given(run: TrainingRun, source: Source, seen: TensorSeen, value: Value) -> 
     name = code(seen.name) if seen.name else written_as(node, seen.id)
     count = f"{value.nonfinite} of {size_of(value)} values"
     next_step, line, event = _GIVEN, node.line, node.event
-    subject = f"{name}, an input of {told(node)}," if name else f"An input of {told(node)}"
+    subject = f"{name}, an input of {describe(node)}," if name else f"An input of {describe(node)}"
     if source.written is not None:
         event, write = source.written
         line = write.source
         what = f"{code(write.name)} ({place(line)}) makes {name or 'a tensor'} not finite"
-        sentence = f"{what}: {count}; {told(node)} uses it."
+        sentence = f"{what}: {count}; {describe(node)} uses it."
         next_step = "Check the value that this line writes."
     elif seen.cut is not None:
         word = "under `no_grad`" if seen.cut.word == "no_grad" else f"after {cut_words(seen.cut)}"
@@ -371,7 +371,10 @@ def _from_the_beginning(run: TrainingRun, parameters: Sequence[TrainedParameter]
     return Finding(
         "not finite",
         certain,
-        asked(f"{first.words} is not finite {when}: {count}; {told(node)} is the first to use it.{others}", certain),
+        asked(
+            f"{first.words} is not finite {when}: {count}; {describe(node)} is the first to use it.{others}",
+            certain,
+        ),
         "Check how it was created or loaded (`torch.empty` returns uninitialized memory), and earlier updates.",
         node.line,
         node.event,

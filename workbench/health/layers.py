@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..trace.values import Value
-from .finding import Finding, asked, listed, place, plural, told
+from .finding import Finding, asked, describe, listed, place, plural
 from .graph import RecordedNode
 from .training_run import TrainingRun
 
@@ -28,7 +28,8 @@ def softmax_twice(run: TrainingRun) -> Iterator[Finding]:
                 "softmax twice",
                 False,
                 asked(
-                    f"{told(node)} receives the output of {told(source)}, but cross entropy applies a softmax itself: "
+                    f"{describe(node)} receives the output of {describe(source)}, but cross entropy applies a "
+                    "softmax itself: "
                     "a second one flattens the probabilities, so that the loss can't approach 0."
                 ),
                 f"Pass raw scores (logits) to the loss, without the `{source.made.operation}`.",
@@ -63,7 +64,7 @@ def broadcast_target(run: TrainingRun) -> Iterator[Finding]:
             "broadcast",
             False,
             asked(
-                f"{told(node)} compares every prediction with every target: shapes {column.shape} and {row.shape} "
+                f"{describe(node)} compares every prediction with every target: shapes {column.shape} and {row.shape} "
                 f"broadcast to {count:,} x {count:,} differences, and the loss averages all of them."
             ),
             "Match the shapes: `prediction.squeeze(1)` or `target.unsqueeze(1)`.",
@@ -151,8 +152,8 @@ def padded_targets(run: TrainingRun) -> Iterator[Finding]:
                     "padding in the loss",
                     False,
                     asked(
-                        f"{told(node)} averages over padding: {count} of its {len(targets.values)} targets "
-                        f"({padded:.0%}) are {index}, the padding index of {told(embedding)}."
+                        f"{describe(node)} averages over padding: {count} of its {len(targets.values)} targets "
+                        f"({padded:.0%}) are {index}, the padding index of {describe(embedding)}."
                     ),
                     f"Leave them out with `cross_entropy(..., ignore_index={index})`.",
                     node.line,

@@ -13,7 +13,7 @@ from ..trace.backward_records import Failed
 from ..trace.facts import SourceLine
 from ..trace.rounds import rounds_of
 from ..trace.values import code, number, shortened
-from .finding import Finding, asked, listed, named, place, plural, told
+from .finding import Finding, asked, describe, listed, named, place, plural
 from .graph import RecordedNode
 from .measures import is_same, rms, size_of
 from .refusals import refusal_of, refused_besides
@@ -50,7 +50,7 @@ def stopped(run: TrainingRun) -> Iterator[Finding]:
         return
     node = run.nodes.get(failure.node or "")
     raised, at_line = _raised_by(run, at, failure)
-    where = raised or (f" in the backward of {told(node)}" if node is not None else "")
+    where = raised or (f" in the backward of {describe(node)}" if node is not None else "")
     if not where and failure.source is not None:
         where = f" ({place(failure.source)})"
     refusal = refusal_of(run, failure) or refused_besides(run, failure)
@@ -416,7 +416,7 @@ def growing_graph(run: TrainingRun) -> Iterator[Finding]:
         for edge in node.made.edges
         if edge.target in run.nodes and run.nodes[edge.target].event < begin
     ]
-    by = f". The result of {told(crossing[0])} leads there" if crossing else ""
+    by = f". The result of {describe(crossing[0])} leads there" if crossing else ""
     yield Finding(
         "graph grows",
         True,
@@ -452,7 +452,7 @@ def kept_graphs(run: TrainingRun) -> Iterator[Finding]:
     if names:
         held = f"{'' if count == 1 else f'{count:,} values of '}{listed(names)} ({place(node.line)})"
     else:
-        held = f"{plural(count, 'result')} of {told(node)}"
+        held = f"{plural(count, 'result')} of {describe(node)}"
     bytes_kept = "" if all(each.freed for each in left) else ", with their saved tensors"
     yield Finding(
         "graphs kept",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .finding import Finding, asked, place, told
+from .finding import Finding, asked, describe, place
 from .layers import source_of
 from .measures import size_of
 from .training_run import RecordedNode, TrainingRun
@@ -28,7 +28,8 @@ def scores_twice_squashed(run: TrainingRun) -> Iterator[Finding]:
             yield Finding(
                 "sigmoid twice",
                 True,
-                f"{told(node)} expects logits but gets probabilities from {told(source)}: it applies a sigmoid itself, "
+                f"{describe(node)} expects logits but gets probabilities from {describe(source)}: it applies a "
+                "sigmoid itself, "
                 "which squeezes them into 0.5 to 0.73.",
                 f"Remove the `{source.made.operation}`, or use `binary_cross_entropy`.",
                 source.line,
@@ -46,7 +47,8 @@ def chances_without_log(run: TrainingRun) -> Iterator[Finding]:
             yield Finding(
                 "no logarithm",
                 True,
-                f"{told(node)} expects log-probabilities but gets probabilities from {told(source)}, so the gradient "
+                f"{describe(node)} expects log-probabilities but gets probabilities from {describe(source)}, so "
+                "the gradient "
                 "fades exactly where the model is most wrong.",
                 "Use `log_softmax`, or pass the logits to `cross_entropy`.",
                 source.line,
@@ -67,8 +69,8 @@ def over_the_batch(run: TrainingRun) -> Iterator[Finding]:
         if len(shape) == _MATRIX and shape[0] > 1 and texts[:1] in (["0"], ["-2"]):
             is_sure = shape[0] != shape[1]
             said = (
-                f"{told(source)} normalizes over the {shape[0]:,} samples of the batch, not over the {shape[1]:,} "
-                f"classes that {told(node)} selects from."
+                f"{describe(source)} normalizes over the {shape[0]:,} samples of the batch, not over the {shape[1]:,} "
+                f"classes that {describe(node)} selects from."
             )
             yield Finding(
                 "softmax over the batch",
@@ -96,7 +98,7 @@ def without_minus(run: TrainingRun) -> Iterator[Finding]:
                 False,
                 asked(
                     "The loss is a mean of log-probabilities without a minus sign: minimizing it makes the targets "
-                    f"that {told(chosen)} selects less likely."
+                    f"that {describe(chosen)} selects less likely."
                 ),
                 "Negate it, use `nll_loss`, or set `maximize=True` in the optimizer.",
                 root.line,
@@ -127,7 +129,8 @@ def constant_term(run: TrainingRun) -> Iterator[Finding]:
                     "constant term",
                     False,
                     asked(
-                        f"A term of the loss has no gradient: {told(node)} adds a number that was computed from the "
+                        f"A term of the loss has no gradient: {describe(node)} adds a number that was computed "
+                        "from the "
                         f"result of `autograd.grad()` ({place(cut.source)}). Without `create_graph=True` this result "
                         "has no graph, so the term changes no weight."
                     ),

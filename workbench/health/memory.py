@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator
 
-from .finding import Finding, asked, plural, told
+from .finding import Finding, asked, describe, plural
 from .graph import RecordedNode
 from .training_run import TrainingRun
 
@@ -48,7 +48,7 @@ def saved_tensors(run: TrainingRun) -> Iterator[Finding]:
             "saved tensors",
             False,
             asked(
-                f"{told(node)} saves {size / 2**20:,.0f} MiB for backward in {plural(len(most), 'tensor')}: "
+                f"{describe(node)} saves {size / 2**20:,.0f} MiB for backward in {plural(len(most), 'tensor')}: "
                 f"{size / total:.0%} of the {total / 2**20:,.0f} MiB that the whole graph saves."
             ),
             'Check its shape (was something broadcast?), and see `trace.show("memory")`; a checkpoint saves less.',

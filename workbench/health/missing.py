@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..trace.backward_records import GradChanged
-from ..trace.values import begun, code, said, shortened
+from ..trace.values import begun, code, format_value, shortened
 from .backwards import RecordedBackward
 from .finding import at_line, operation_of
 from .graph import way_in
@@ -37,7 +37,8 @@ class MissingGradient(UnreachedGradient):
         if asked.grad is not None:
             made.verdict = "there"
             made.sentences = [
-                f"{asked.slot} still holds {said(asked.grad)} from before: {asked.words} doesn't require grad now "
+                f"{asked.slot} still holds {format_value(asked.grad)} from before: {asked.words} doesn't require "
+                "grad now "
                 "(`requires_grad` is False), so no backward pass adds to it."
             ]
         if (cut := asked.cut or self._cut_of(asked.id)) is not None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from ..trace.call_records import MODULE_HOOKS
 from ..trace.values import code, number, unit_axis
-from .finding import Finding, asked, hook_words, named, phrases, place, plural, ranges, told
+from .finding import Finding, asked, describe, hook_words, named, phrases, place, plural, ranges
 from .graph import RecordedNode
 from .measures import is_nothing, is_zero, size_of, units_off
 from .training_run import TrainedParameter, TrainingRun, TrainingStep
@@ -143,7 +143,8 @@ def _gradients(chain: Sequence[RecordedNode], norms: Sequence[float], is_recurre
         return
     where = "time steps" if is_recurrent else "layers"
     facts = (
-        f"its norm goes from {last:.3g} at {told(chain[-1])} to {first:.3g} at {_short(chain[0], chain[-1])}, a factor "
+        f"its norm goes from {last:.3g} at {describe(chain[-1])} to {first:.3g} at "
+        f"{_short(chain[0], chain[-1])}, a factor "
         f"of {each:.2g} from each of these {count + 1} {where} to the one before"
     )
     end = "first time steps" if is_recurrent else "input"
@@ -176,7 +177,7 @@ def _short(node: RecordedNode, other: RecordedNode) -> str:
     """Return the node's scope and line, or that it's the first of several alike."""
     if node.line == other.line and node.made.scope == other.made.scope:
         return "the first of them"
-    return told(node)
+    return describe(node)
 
 
 def _values(chain: Sequence[RecordedNode], norms: Sequence[float], is_recurrent: bool) -> Iterator[Finding]:
@@ -190,7 +191,8 @@ def _values(chain: Sequence[RecordedNode], norms: Sequence[float], is_recurrent:
         "values grow",
         False,
         asked(
-            f"Activations grow from {step} to {step}: the norm of the output is {norms[0]:.3g} at {told(chain[0])} and "
+            f"Activations grow from {step} to {step}: the norm of the output is {norms[0]:.3g} at "
+            f"{describe(chain[0])} and "
             f"{norms[-1]:.3g} at the last of {count + 1} {where}, a factor of {factor ** (1 / count):.2g} each."
         ),
         "Scale the branches of a sum, normalize between layers, or start with smaller weights.",
@@ -215,7 +217,8 @@ def dead_units(run: TrainingRun) -> Iterator[Finding]:
             yield Finding(
                 "dead units",
                 True,
-                f"Every output of {told(first)} is zero, {size_of(outputs[0])} values in {plural(len(nodes), 'call')}"
+                f"Every output of {describe(first)} is zero, {size_of(outputs[0])} values in "
+                f"{plural(len(nodes), 'call')}"
                 f"{given}. No gradient gets through.",
                 "Check the bias and scale of the layer before it, and look for an update that was too large.",
                 first.line,
@@ -270,7 +273,7 @@ def _dead_by_output(nodes: Sequence[RecordedNode]) -> Finding | None:
     return Finding(
         "dead units",
         True,
-        f"At least {least} of {units} units of {told(node)} are dead in each of {plural(len(nodes), 'call')}: they "
+        f"At least {least} of {units} units of {describe(node)} are dead in each of {plural(len(nodes), 'call')}: they "
         f"are zero for all {samples} {'samples' if len(shape) == 2 else 'positions'}.",
         "Check the bias and scale of the layer before it, and look for an update that was too large.",
         node.line,
@@ -290,7 +293,8 @@ def _dead(parameter: TrainedParameter, node: RecordedNode, dead: Sequence[int], 
     return Finding(
         "dead units",
         True,
-        f"{len(dead)} of {units} units of {told(node)} are dead: in {plural(steps, 'backward pass')} the gradient of "
+        f"{len(dead)} of {units} units of {describe(node)} are dead: in {plural(steps, 'backward pass')} the "
+        "gradient of "
         f"{parameter.words} is exactly zero for them (units {phrases([str(unit) for unit in dead])}).",
         "Check the bias and scale of the layer before it, and look for an update that was too large.",
         node.line,
@@ -326,7 +330,8 @@ def zero_gradients(run: TrainingRun) -> Iterator[Finding]:
                 "zero gradient",
                 False,
                 asked(
-                    f"No gradient gets through {told(same[0])}: in {plural(len(same), 'backward pass')} it received a "
+                    f"No gradient gets through {describe(same[0])}: in {plural(len(same), 'backward pass')} it "
+                    "received a "
                     f"gradient of norm {number(grad.norm, digits=3)} and passed on exact zeros, so the gradient of "
                     f"{named(lost)} is exactly zero."
                 ),
@@ -389,7 +394,8 @@ def _locked(run: TrainingRun, weights: Sequence[TrainedParameter]) -> Finding | 
         asked(
             f"{names} {'is' if one else 'are'} multiplied only by zeros: in "
             f"{plural(len(stopped[0].gradients), 'backward pass')} {'its gradient' if one else 'the gradient of each'} "
-            f"is exactly zero, because all of {factor.words} is 0 in {told(node)}. The gradient of {factor.words} is "
+            f"is exactly zero, because all of {factor.words} is 0 in {describe(node)}. The gradient of "
+            f"{factor.words} is "
             "exactly zero too, so no step changes it."
         ),
         f"Start only one of two factors with zeros: initialize {factor.words}, or what it's multiplied by, randomly, "
@@ -419,7 +425,7 @@ def _without_input(run: TrainingRun, weights: Sequence[TrainedParameter]) -> Fin
         "zero gradient",
         False,
         asked(
-            f"{code(name) if name else 'The input'} is all zeros in {told(node)}: in "
+            f"{code(name) if name else 'The input'} is all zeros in {describe(node)}: in "
             f"{plural(len(starved[0].gradients), 'backward pass')} the gradient of {named(starved)} is exactly zero."
         ),
         "Check where the data come from: a weight that is multiplied by zeros gets no gradient.",
@@ -459,7 +465,7 @@ def _zeros_between_nodes(run: TrainingRun, weights: list[TrainedParameter]) -> I
     elif len(sums) == len(whole) >= _STEPS:
         node = run.nodes.get(sums[0])
         line = node.line if node is not None else None
-        what = f"The gradients that reach {f'the result of {told(node)}' if node else weights[0].words} cancel out"
+        what = f"The gradients that reach {f'the result of {describe(node)}' if node else weights[0].words} cancel out"
         advice = "Detach the difference, as in `x + (q - x).detach()`."
     else:
         return

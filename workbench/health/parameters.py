@@ -11,7 +11,7 @@ from ..trace.cuts import cut_said, instead
 from ..trace.facts import Cut, SourceLine
 from ..trace.values import code
 from .causes import alike
-from .finding import Finding, asked, listed, named, place, plural, told
+from .finding import Finding, asked, describe, listed, named, place, plural
 from .graph import RecordedNode
 from .measures import distance, is_same, size_of
 from .registered import grouped, holders
@@ -188,10 +188,10 @@ def _never(parameters: Sequence[TrainedParameter], end: _End, certain: bool, bac
             "print or log the numbers, check that the loss uses the model's output."
         )
     elif end.kind == "none" and end.node is not None:
-        why = f"the backward of {told(end.node)} returns `None`"
+        why = f"the backward of {describe(end.node)} returns `None`"
         next_step = "Return a gradient for each input that requires one, in the order of the arguments of `forward`."
     else:
-        what = f" (last by {told(end.node)})" if end.node is not None else ""
+        what = f" (last by {describe(end.node)})" if end.node is not None else ""
         why = f"the loss doesn't depend on what was computed from {them}{what}"
         next_step = (
             "Compute the loss from this result, without `item()`, `numpy()`, `argmax()` and `torch.tensor(...)`, which "

@@ -9,7 +9,7 @@ from ..trace.backward_records import GradChanged
 from ..trace.call_records import HookRan
 from ..trace.source import parsed
 from ..trace.tensor_records import TensorWritten
-from ..trace.values import Value, begun, code, number, said, series
+from ..trace.values import Value, begun, code, format_value, number, series
 from .backwards import Change, RecordedBackward
 from .behind import gradient_written, saved_written
 from .finding import at_line, hook_words
@@ -44,7 +44,7 @@ class PresentGradient(UnreachedGradient):
         made = Answer("not finite")
         asked = self.asked
         assert asked.grad is not None
-        made.sentences = [f"{asked.slot} is not finite: {said(asked.grad)}."]
+        made.sentences = [f"{asked.slot} is not finite: {format_value(asked.grad)}."]
         change = self.graph.broken_by(asked.id or "")
         if change is not None and change.backward is None:
             made.sentences.append(self._set_by(change, "made it not finite"))
@@ -141,7 +141,7 @@ class PresentGradient(UnreachedGradient):
             return
         sinks = lost_at(self.graph, backward, place, is_nothing)
         for sink in sinks[:NAMED]:
-            got = said(next((grad for grad in backward.received[sink] if not is_nothing(grad)), None))
+            got = format_value(next((grad for grad in backward.received[sink] if not is_nothing(grad)), None))
             because = zero_because(self.graph, sink, place)
             why = f", because {because}" if because else ""
             made.sentences.append(
@@ -157,7 +157,7 @@ class PresentGradient(UnreachedGradient):
 
     def _hook(self, ran: HookRan) -> str:
         """Return which hook replaced which gradient with zeros."""
-        node, before = self.graph.nodes.get(ran.node), series([said(each) for each in ran.before])
+        node, before = self.graph.nodes.get(ran.node), series([format_value(each) for each in ran.before])
         on = f" on {self._output(ran.node, ran.hook.output_nr)}" if ran.hook.kind == "tensor" else ""
         return f"{hook_words(ran.hook, node)}{on} replaced the gradient ({before}) with zeros"
 
@@ -196,7 +196,7 @@ class PresentGradient(UnreachedGradient):
             made.sentences = [f"{asked.slot} exists, but its numbers can't be read."]
         else:
             norm = f", norm {number(asked.grad.norm)}" if math.prod(asked.grad.shape) > 1 else ""
-            made.sentences = [f"{asked.slot} exists and is finite: {said(asked.grad)}{norm}."]
+            made.sentences = [f"{asked.slot} exists and is finite: {format_value(asked.grad)}{norm}."]
         backwards = [each.backward for each in self._changes() if each.backward is not None]
         if len(backwards) > 1:
             self._tell_sum(made, backwards)
@@ -206,7 +206,7 @@ class PresentGradient(UnreachedGradient):
             self._tell_there(made)
         before = self._given_before(backwards[0]) if backwards else None
         if before is not None:
-            made.sentences.append(f"It was added to {said(before)}, which was there before the recording.")
+            made.sentences.append(f"It was added to {format_value(before)}, which was there before the recording.")
             made.verdict = "sum"
         later = self.graph.backwards[self.graph.backwards.index(backwards[-1]) + 1 :] if backwards else []
         if later:

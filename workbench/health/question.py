@@ -79,7 +79,7 @@ class GradientQuestion:
         """Return the title of a place in pictures."""
         if self.asked.name and place == self.place and place not in self.graph.nodes:
             return self.asked.name
-        return self.frame.told(place)
+        return self.frame.describe(place)
 
     def _described(self, place: str) -> str:
         """Return the same with its line."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ..trace.model_records import OptimizerFound
 from ..trace.values import code, number
-from .finding import Finding, asked, listed, named, place, plural, told
+from .finding import Finding, asked, describe, listed, named, place, plural
 from .training_run import TrainedParameter, TrainingRun
 
 _COPIES = 3  # backwards that each train a new copy
@@ -84,7 +84,7 @@ def _copies(run: TrainingRun, at: int, event: OptimizerFound, theirs: list[Train
         return
     copy = next(iter(met.values()))
     node = run.nodes[copy.used[0]] if copy.used else None
-    used = f", such as an input of {told(node)}" if node is not None else ""
+    used = f", such as an input of {describe(node)}" if node is not None else ""
     many = "" if len(theirs) == 1 else "s"
     yield Finding(
         "optimizer of another model",

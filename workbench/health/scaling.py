@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ..trace.backward_records import GradChanged
 from ..trace.values import Value, code
 from .causes import scale_of, scales
-from .finding import Finding, asked, named, place, plural, told
+from .finding import Finding, asked, describe, named, place, plural
 from .graph import RecordedNode
 from .infinities import not_finite
 from .loop import diverges, large_updates
@@ -45,7 +45,7 @@ def summed_loss(run: TrainingRun) -> Iterator[Finding]:
             "loss is a sum",
             False,
             asked(
-                f"The loss is a sum, not a mean: {told(node)} adds {count:,} values, so gradients and updates are "
+                f"The loss is a sum, not a mean: {describe(node)} adds {count:,} values, so gradients and updates are "
                 f"{count:,} times larger than those of their mean."
             ),
             f'Take the mean (`reduction="mean"`), or divide the learning rate by {count:,}.',
@@ -162,7 +162,8 @@ def underflow(run: TrainingRun) -> Iterator[Finding]:
         yield Finding(
             "underflow",
             True,
-            f"Gradients underflow in float16: in {plural(len(nodes), 'backward pass')} {told(node)} received values of "
+            f"Gradients underflow in float16: in {plural(len(nodes), 'backward pass')} {describe(node)} received "
+            "values of "
             f"at most {most:.2g}, close to float16's minimum, and passed on exact zeros, so {named(gone)} "
             f"{'gets' if len(gone) == 1 else 'get'} none.",
             "Scale the loss (`torch.amp.GradScaler`), or use `bfloat16` or `float32`.",

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ..trace.backward_records import BackwardStarted, NodeStarted
 from ..trace.values import code
-from .finding import Finding, asked, told
+from .finding import Finding, asked, describe
 from .functions import functions_of
 from .graph import RecordedNode
 from .training_run import TrainingRun
@@ -36,7 +36,7 @@ def _finding_of(node: RecordedNode) -> Finding:
         False,
         asked(
             f"The second derivative of {code(node.made.operation)} is lost: with `create_graph=True`, the backward of "
-            f"{told(node)} computes its gradient without a graph to its inputs, and a later backward pass "
+            f"{describe(node)} computes its gradient without a graph to its inputs, and a later backward pass "
             "differentiates such gradients."
         ),
         "Compute in backward with the inputs from `ctx.saved_tensors` and with tensor operations: `.data`, `detach()`, "

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ..trace.values import Value, number
 from .backwards import RecordedBackward
-from .finding import Finding, named, plural, told
+from .finding import Finding, describe, named, plural
 from .graph import RecordedNode
 from .training_run import ArrivedGradient, TrainedParameter, TrainingRun
 
@@ -64,7 +64,8 @@ def explodes_once(run: TrainingRun) -> Iterator[Finding]:
             "explodes once",
             True,
             f"The gradient of {named([each for each, *_ in group])} is huge{when or ' once'}"
-            f"{', and nearly zero afterward' if dead else ''}: {told(node)} receives a norm of {number(got)} and sends "
+            f"{', and nearly zero afterward' if dead else ''}: {describe(node)} receives a norm of {number(got)} "
+            "and sends "
             f"{number(sent)}{by}. The gradient norm of {parameter.words} is {number(spike.own.norm)}{became}{after}.",
             "Keep the divisor away from 0: start with weights that aren't all 0, skip rows of zeros, or use a larger "
             "`eps` (`F.normalize` has 1e-12). Clipping the gradient norm limits the step.",

@@ -49,6 +49,7 @@ from .steps import (
     branch_differences,
     breakpoint_at,
     counted,
+    describe,
     gradient_tensor,
     gradient_text,
     in_place_of,
@@ -58,7 +59,6 @@ from .steps import (
     node_called,
     node_name,
     recorded,
-    told,
 )
 
 
@@ -194,7 +194,7 @@ class PausedBackward:
         return found + ([(self.position, self._edits[place][1])] if place in self._edits else [])
 
     def __repr__(self) -> str:
-        return told(self)
+        return describe(self)
 
     def _line_told(self) -> list[str]:
         """Return the line that created the next node, for another engine; or that it isn't known."""

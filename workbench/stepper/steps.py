@@ -16,7 +16,7 @@ from ..autograd.snapshot import place_of
 from ..autograd.tensor import Tensor, wrap
 from ..trace.call_records import HookRan
 from ..trace.schema import Record
-from ..trace.values import Value, said
+from ..trace.values import Value, format_value
 from .typed import condition
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def recorded(gradient: Any) -> Value | None:
 
 def gradient_text(gradient: Any) -> str:
     """Return a gradient in one line, also if there is none."""
-    return said(recorded(gradient))
+    return format_value(recorded(gradient))
 
 
 def norm_of(gradient: Any) -> float:
@@ -293,7 +293,7 @@ def are_same(a: dict[Place, Any], b: dict[Place, Any]) -> bool:
 FEW = 5  # items named on one line, and differences told
 
 
-def told(s: PausedBackward) -> str:
+def describe(s: PausedBackward) -> str:
     """Return a text with the nodes that ran, those ready, the waiting gradients, and the finished ones."""
     ran, whole = ran_of(s), len(s._to_run())
     lines = [f"Stepper on {s.branch.name}: {len(ran)} of {counted(whole, 'node')} run"]
@@ -440,7 +440,7 @@ class Breakpoint:
             or (self.when is not None and self.when(step))
         )
 
-    def told(self, called: Callable[[Node], str]) -> str:
+    def describe(self, called: Callable[[Node], str]) -> str:
         """Describe where the breakpoint stops, and when: `before mul`, `after any node: a norm over 10`."""
         place = called(self.place) if isinstance(self.place, Node) else self.place or "any node"
         return f"after {place}: {', '.join(self._conditions)}" if self.is_about_gradients else f"before {place}"

@@ -11,7 +11,7 @@ from .frame import EdgeState, Frame, Key
 from .schema import Building, Changed, Known, Reached, Reading, Record, kind_of_event
 from .source import Line, source
 from .stacks import Stack
-from .values import Value, code, gradient_said, said, series, shortened, value
+from .values import Value, code, format_value, gradient_said, series, shortened, value
 
 _MESSAGE = 500  # characters of an error in a sentence: as long as those of an engine are
 _MOST_SENT = 12  # gradients of a node that a sentence tells all
@@ -47,7 +47,7 @@ class BackwardStarted(Record):
         """Say where it starts and with what."""
         starts: list[str] = []
         for root in self.roots:
-            starts.append(f"{frame.output(root.node, root.output_nr)} with the gradient {said(root.seed)}")
+            starts.append(f"{frame.output(root.node, root.output_nr)} with the gradient {format_value(root.seed)}")
         own = self.create_graph and not frame.levels  # a transform records for the levels below, if there are any
         recorded = "; its operations are recorded as a graph of their own" if own else ""
         return f"Backward starts at {series(starts)}{recorded}"
@@ -110,9 +110,9 @@ class NodeFinished(Record):
 
     def sentence(self, frame: Frame) -> str:
         """Say what went out, and where to."""
-        return self.told(frame, frame.receiver)
+        return self.describe(frame, frame.receiver)
 
-    def told(self, frame: Frame, receiver: Callable[[EdgeState], str]) -> str:
+    def describe(self, frame: Frame, receiver: Callable[[EdgeState], str]) -> str:
         """Say the same, with other words for where it goes."""
         edges = [edge for _, edge in frame.edges_of(self.node) if edge.state == "flowing"]
         told = edges if len(edges) <= _MOST_SENT else edges[:_FIRST_SENT]
@@ -179,10 +179,10 @@ class GradChanged(Record):
         if self.grad is None:
             return f"{slot} is cleared"
         if self.name == "zero_":
-            return f"{slot} is cleared: zero_ makes it {said(self.grad)}"
+            return f"{slot} is cleared: zero_ makes it {format_value(self.grad)}"
         if self.name:
-            return f"{self.name} writes into {slot}: now {said(self.grad)}"
-        return f"{slot} is set to {said(self.grad)}"
+            return f"{self.name} writes into {slot}: now {format_value(self.grad)}"
+        return f"{slot} is set to {format_value(self.grad)}"
 
 
 @kind_of_event
@@ -209,7 +209,7 @@ class GradCaptured(Record):
     def sentence(self, frame: Frame) -> str:
         """Whose gradient it is."""
         what = frame.output(self.node, self.output_nr)
-        return f"The gradient of {what}, {said(self.grad)}, is handed to the caller"
+        return f"The gradient of {what}, {format_value(self.grad)}, is handed to the caller"
 
 
 @kind_of_event

@@ -13,7 +13,7 @@ from .forward_records import NodeCreated, OperationRan, TangentPushed
 from .frame import Frame
 from .schema import Building, Known, Reading, Record, asks, by, kind_of_event
 from .source import file_of, source, source_lines
-from .values import Value, read, said, series
+from .values import Value, format_value, read, series
 
 Held = tuple[str, Any, str]  # a variable's name, the copy of an array, or a text
 Call = Annotated[str, asks("id", "m")]
@@ -96,8 +96,10 @@ class HookRan(Record):
     def sentence(self, frame: Frame) -> str:
         """Say which hook made what of it."""
         kind, who = self.hook.kind, frame.output(self.node, self.hook.output_nr)
-        before, after = (series([said(each) for each in grads]) or "nothing" for grads in (self.before, self.after))
-        at, title = frame.told(self.node), self.hook.title
+        before, after = (
+            series([format_value(each) for each in grads]) or "nothing" for grads in (self.before, self.after)
+        )
+        at, title = frame.describe(self.node), self.hook.title
         node = frame.nodes.get(self.node)
         if kind == "after" and node is not None and node.made.operation == MODULE_HOOKS:
             at, title = node.made.scope or "a module", f"full backward hook {self.hook.name}"

@@ -12,7 +12,7 @@ from .alignment import opcodes
 from .backward_records import NodeStarted
 from .frame import Frame, NodeState
 from .timeline import Timeline
-from .values import Value, said, series
+from .values import Value, format_value, series
 
 _CLOSE = {"float64": 1e-9, "float32": 1e-5, "float16": 1e-2}  # relative: less is rounding
 _ORDER = ("only here", "part", "operation", "sources", "value", "saved", "runs", "order", "gradient", "error")
@@ -171,7 +171,7 @@ class Differences:
                 if mine is not None and other is not None:
                     unlike = _unlike(mine, other)
                 else:
-                    whose = ["the result of a hook" if each is None else said(each) for each in (mine, other)]
+                    whose = ["the result of a hook" if each is None else format_value(each) for each in (mine, other)]
                     unlike = "" if mine is other else ", in the second ".join(whose)
                 if unlike:
                     yield TraceDifference("saved", f"{name} saves as {saved.name} {unlike}", one, two)
@@ -202,9 +202,9 @@ class Differences:
 def _unlike(one: Value | None, two: Value | None) -> str:
     """Return both values, if they differ by more than rounding."""
     if one is None or two is None:
-        return "" if one is two else f"{said(one)}, in the second {said(two)}"
+        return "" if one is two else f"{format_value(one)}, in the second {format_value(two)}"
     if (one.shape, one.dtype) != (two.shape, two.dtype):
-        return f"{one.kind}: {said(one)}, in the second {two.kind}: {said(two)}"
+        return f"{one.kind}: {format_value(one)}, in the second {two.kind}: {format_value(two)}"
     if one.values is None or two.values is None:
         parts = [np.array([v.norm, v.min, v.max, v.mean, v.nonfinite], float) for v in (one, two)]
     else:
@@ -213,6 +213,6 @@ def _unlike(one: Value | None, two: Value | None) -> str:
     least = close * 1e-3 * max(one.norm, 1e-300) if close else 0
     if np.allclose(parts[0], parts[1], rtol=close, atol=least, equal_nan=True):
         return ""
-    told = said(one), said(two)
+    told = format_value(one), format_value(two)
     apart = f" (they differ by {one.norm and abs(parts[0] - parts[1]).max():.2g})" if told[0] == told[1] else ""
     return f"{told[0]}, in the second {told[1]}{apart}"

@@ -15,7 +15,7 @@ from .listing import Spot, read_spot
 from .schema import Building, Located, Reading, Tensors, asks, by, kind_of_event
 from .source import Line, source
 from .stacks import Stack
-from .values import Value, code, read, said, series, value
+from .values import Value, code, format_value, read, series, value
 
 COMPILED = " (compiled)"  # how the name of a scope ends whose operations torch.compile made
 _DROPPING = re.compile(r"\w*Dropout\d?d?|MultiheadAttention|RNN|LSTM|GRU")  # layers that multiply by such a mask
@@ -163,7 +163,7 @@ class NodeCreated(Building):
         if self.found:
             return ""
         made = [seen for seen in self.tensors if seen.node == self.node]
-        told = frame.told(self.node)
+        told = frame.describe(self.node)
         results = series([results_said(told, seen.name, seen.value) for seen in made]) or "its result"
         names = [as_kept(saved, _saved_said(frame, self.node, saved)) for saved in self.saved]
         kept = series(list(dict.fromkeys(names)))
@@ -237,7 +237,9 @@ def _operation(name: str, custom: bool) -> str:
 
 def results_said(told: str, name: str | None, value: Value) -> str:
     """Return a result with its variable, unless that is the beginning of what its operation is `told` as."""
-    return said(value) if not name or told.startswith(f"`{name} = ") else f"{code(name)} = {said(value)}"
+    return (
+        format_value(value) if not name or told.startswith(f"`{name} = ") else f"{code(name)} = {format_value(value)}"
+    )
 
 
 def _saved_said(frame: Frame, node: str, saved: Saved) -> str:
@@ -249,7 +251,7 @@ def _saved_said(frame: Frame, node: str, saved: Saved) -> str:
         return view
     if frame.tensors[known].node == node:
         return "its result"
-    told = frame.told(known)
+    told = frame.describe(known)
     return told if told.startswith("the result") else code(saved.name)
 
 
@@ -316,10 +318,10 @@ class OperationRan(Building):
     def sentence(self, frame: Frame) -> str:
         """Say what was computed from what."""
         results = [frame.tensors[output] for output in self.outputs]
-        given = series([results_said(frame.told(self.op), each.name, each.value) for each in results])
+        given = series([results_said(frame.describe(self.op), each.name, each.value) for each in results])
         sizes = results[0].value.shape[: results[0].value.batch] if results else ()
         batch = f" for a batch of {' x '.join(map(str, sizes))} at once" if sizes else ""
-        told = frame.told(self.op)
+        told = frame.describe(self.op)
         told = frame.call(self.name, self.custom, self.args) if told == self.name else told
         return f"{told} gives {given or 'its result'}{batch}"
 
@@ -378,9 +380,9 @@ class TangentPushed(Building):
 
     def sentence(self, frame: Frame) -> str:
         """Say what they are, and what they come from."""
-        moved = series([frame.told(operand.tensor) for operand in self.operands])
-        found = series([said(output.value) for output in self.outputs])
-        return f"the tangent of {frame.told(self.outputs[0].tensor)} is {found}, from that of {moved}"
+        moved = series([frame.describe(operand.tensor) for operand in self.operands])
+        found = series([format_value(output.value) for output in self.outputs])
+        return f"the tangent of {frame.describe(self.outputs[0].tensor)} is {found}, from that of {moved}"
 
     @classmethod
     def read(

@@ -245,9 +245,9 @@ class Frame:
 
     def called(self, id: str) -> str:
         """Return the same as `told` for a label or a heading: without backticks."""
-        return self.told(id).replace("`", "")
+        return self.describe(id).replace("`", "")
 
-    def told(self, id: str) -> str:
+    def describe(self, id: str) -> str:
         """Return what a sentence calls a node, an operation or a tensor: the title of its box, or its variable."""
         if id in self._names:
             return self._names[id]
@@ -263,7 +263,7 @@ class Frame:
             told = self._names.get(maker, made)
             return f"the result of {told if '`' in told else made}"
         if tensor.below is not None:
-            return self.told(tensor.below)
+            return self.describe(tensor.below)
         leaf = tensor.role == "leaf"
         if not leaf and (view := self.view_told(id)) is not None:  # perhaps one whose node is not known
             return view
@@ -275,12 +275,12 @@ class Frame:
 
     def grad_of(self, id: str) -> str:
         """Return what a sentence calls a tensor's gradient: `w.grad` in backticks, or `an unnamed leaf's grad`."""
-        told = self.told(id)
+        told = self.describe(id)
         return code(f"{told.strip('`')}.grad") if told.startswith("`") else f"{told}'s grad"
 
     def introduced(self, id: str) -> str:
         """Return the same with the name that PyTorch has for the node, for the first time that a sentence tells it."""
-        told = self.told(id)
+        told = self.describe(id)
         own = self.nodes[id].made.name if id in self.nodes else ""
         return f"{told} ({own})" if own and own not in told else told
 
@@ -292,7 +292,7 @@ class Frame:
     def receiver(self, edge: EdgeState) -> str:
         """Return where a gradient goes, and for which output of a node that has several."""
         which = f" (output {edge.output_nr})" if len(getattr(self.place(edge.source), "outputs", ())) > 1 else ""
-        return self.told(edge.source) + which
+        return self.describe(edge.source) + which
 
     def scope(self, id: str) -> str | None:
         """Return the scope that a node was made in; a leaf belongs to none."""
@@ -302,7 +302,7 @@ class Frame:
         """Return what a sentence calls a node's output, or a leaf."""
         outputs = self.nodes[id].outputs if id in self.nodes else {}
         name = self.variable(outputs[nr][0]) if nr in outputs else None
-        return self.told(id) if name is None else code(name)
+        return self.describe(id) if name is None else code(name)
 
     def stale(self, node: str, index: int) -> bool:
         """Return True if the node's saved tensor was written after it was saved."""

@@ -48,7 +48,7 @@ class CheckpointKept(Record):
         if self.again:
             return f"{who} recomputes its part" if self.repeated else f"inside that, {who} saves its arguments"
         names = [(saved, tensor_of(saved)) for saved in self.saved]
-        kept = series([as_kept(saved, frame.told(known) if known else "a tensor") for saved, known in names])
+        kept = series([as_kept(saved, frame.describe(known) if known else "a tensor") for saved, known in names])
         return f"{who.capitalize()} saves its arguments: {kept}" if kept else ""
 
 
@@ -121,7 +121,7 @@ class NodesGone(Building):
     def sentence(self, frame: Frame) -> str:
         """Say how many they are, or which."""
         if len(self.nodes) < 2:
-            return "" if not self.nodes else f"{frame.told(self.nodes[0])} was freed: nothing references it"
+            return "" if not self.nodes else f"{frame.describe(self.nodes[0])} was freed: nothing references it"
         return f"{len(self.nodes):,} nodes were freed: nothing references them"
 
     @classmethod

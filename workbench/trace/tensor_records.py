@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from .facts import Phase
 from .frame import Frame, Key
 from .schema import Building, Changed, Known, Located, Place, Reached, kind_of_event
-from .values import Value, code, said, series
+from .values import Value, code, format_value, series
 
 DATA = "data"  # what gives a tensor other memory by `w.data = ...`
 UNREPORTED = "other code"  # what writes into memory where no engine reported the write
@@ -35,9 +35,9 @@ class TensorShown(Building):
         tensor = frame.tensors[self.tensor]
         if tensor.node is None:
             kind = "a leaf: gradients end here" if tensor.requires_grad else "a constant: it gets no gradient"
-            return f"{code(tensor.name) if tensor.name else 'This tensor'} = {said(tensor.value)} is {kind}"
+            return f"{code(tensor.name) if tensor.name else 'This tensor'} = {format_value(tensor.value)} is {kind}"
         named = f"{code(tensor.name)} = " if tensor.name else ""
-        return f"The graph of {named}{said(tensor.value)}, from the leaves down"
+        return f"The graph of {named}{format_value(tensor.value)}, from the leaves down"
 
 
 @kind_of_event
@@ -69,8 +69,8 @@ class TensorWritten(Building):
         if frame.variable(self.tensor) is None and self.node is not None and self.name.endswith("_"):
             given = [arg.tensor for arg in frame.nodes[self.node].made.args[:1]]
             if given and given[0] is not None:
-                return frame.told(given[0])
-        return frame.told(self.tensor)
+                return frame.describe(given[0])
+        return frame.describe(self.tensor)
 
     def phase(self, frame: Frame) -> Phase:
         """Return "update" if it writes unrecorded into a leaf that a backward pass may have given a gradient."""
@@ -96,11 +96,11 @@ class TensorWritten(Building):
     def sentence(self, frame: Frame) -> str:
         """Say what it is now, and which nodes had saved its earlier value."""
         what = self.target(frame)
-        written = f"{self.writes} {what}: now {said(self.value)}, version {self.version}"
+        written = f"{self.writes} {what}: now {format_value(self.value)}, version {self.version}"
         if late := frame.stale_holders(self.tensor):
             few = len(late) <= _NAMED
-            who = series([frame.told(node) for node in late]) if few else f"{len(late):,} nodes"
+            who = series([frame.describe(node) for node in late]) if few else f"{len(late):,} nodes"
             written += f"; but {who} saved it before that"
         if self.slices is not None:
-            written += f"; {frame.output(self.slices, 0)} now comes from {frame.told(self.slices)}"
+            written += f"; {frame.output(self.slices, 0)} now comes from {frame.describe(self.slices)}"
         return written

@@ -280,7 +280,7 @@ def number(value: float, point: str = "", digits: int = 4) -> str:
     return text + point if text.lstrip("-").isdigit() else text
 
 
-def said(value: Value | None) -> str:
+def format_value(value: Value | None) -> str:
     """Return a value for a sentence, with what is wrong with it; None is a missing gradient."""
     if value is None:
         return "no gradient"
@@ -294,7 +294,7 @@ def said(value: Value | None) -> str:
 
 def gradient_said(grad: Value | None) -> str:
     """Return a gradient for a sentence: its numbers if they are few, or all the same, else its norm; what is wrong."""
-    text = said(grad)
+    text = format_value(grad)
     if grad is None or len(text) <= _FEW_NUMBERS or not grad.norm < math.inf:
         return text
     if grad.min is not None and grad.min == grad.max and not grad.trouble:

@@ -112,12 +112,12 @@ class Flow(Graph):
                 edge = frame.edges[id]
                 if edge.state == "flowing" and (summed := _summed(frame, edge)):
                     sentences.append(
-                        f"the gradient for {frame.told(edge.source)} is {summed}, because the value was broadcast"
+                        f"the gradient for {frame.describe(edge.source)} is {summed}, because the value was broadcast"
                     )
             elif kind in ("node", "tensor"):
                 arriving = any(edge.state == "flowing" for edge in frame.arrivals(id))
                 if arriving and (lines := self._added(frame, id)):
-                    sentences.append(f"{frame.told(id)} has received {' '.join(lines).removeprefix(_RECEIVED)}")
+                    sentences.append(f"{frame.describe(id)} has received {' '.join(lines).removeprefix(_RECEIVED)}")
         return sentences
 
     def of_leaves(self, frame: Frame, ids: Collection[str]) -> list[str]:

@@ -488,11 +488,11 @@ class FoldedGraph:
     def _name(self, frame: Frame, sender: str, id: str) -> str:
         """Return what a gradient's receiver outside a group is called: a leaf, or the next group around a node."""
         if id in frame.tensors:
-            return frame.told(id)
+            return frame.describe(id)
         common = len([group for group in self.path(id) if self._holds(group.id, sender) or group.id == sender])
         beside = self.path(id)[common:]
         if not beside:
-            return frame.told(id)
+            return frame.describe(id)
         return beside[0].called
 
     def _merged(self, frame: Frame, bundle: str) -> Arrow:

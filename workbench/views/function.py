@@ -18,7 +18,7 @@ from ..trace.forward_records import NodeCreated
 from ..trace.memory_records import SavedFreed
 from ..trace.schema import Record
 from ..trace.timeline import Timeline
-from ..trace.values import ZEROS, said, series
+from ..trace.values import ZEROS, format_value, series
 from .value_display import value_detail
 
 LEGEND = "Your Function, line by line: the value of each variable, and what ctx carries from forward to backward."
@@ -402,7 +402,7 @@ def _alt(text: str) -> str:
 
 
 def _said(each: Variable) -> str:
-    return each.text if each.value is None else said(each.value)
+    return each.text if each.value is None else format_value(each.value)
 
 
 def _row(each: Variable) -> str:

@@ -307,7 +307,7 @@ class Graph:
 
     def _output(self, frame: Frame, id: str, nr: int) -> Box:
         """Return the box of an output; one of several has its expression as its title if no variable holds it."""
-        title = self.program.titles.get(id, "") if len(self.outputs) > 1 and "`" in frame.told(id) else ""
+        title = self.program.titles.get(id, "") if len(self.outputs) > 1 and "`" in frame.describe(id) else ""
         # The name of an operation alone, `div`, is no expression.
         return output_box(self._say, frame, id, nr, "output" if not title or title.isidentifier() else title)
 

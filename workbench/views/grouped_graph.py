@@ -316,7 +316,7 @@ def _told(graph: FoldedGraph, frame: Frame, id: str, events: Sequence[Record]) -
     written: dict[str, list[str]] = {}
     for event in events if counts[TensorWritten] else ():
         if type(event) is TensorWritten and event.optimizer is not None:
-            written.setdefault(event.writes, []).append(frame.told(event.tensor))
+            written.setdefault(event.writes, []).append(frame.describe(event.tensor))
     clauses += [f"{writes} {some(names)}" for writes, names in written.items()]
     made, ran, pushed = counts[NodeCreated], counts[OperationRan], counts[TangentPushed]
     kinds = Counter([event.operation for event in events if type(event) is NodeCreated])
@@ -337,7 +337,7 @@ def _ran(graph: FoldedGraph, frame: Frame, id: str, runs: Sequence[NodeStarted])
     leaves = len(runs) - len(nodes)
     if not nodes:
         return f"{counted(leaves, 'leaf')} inside receive their gradients"
-    first, last = frame.told(nodes[0]), frame.told(nodes[-1])
+    first, last = frame.describe(nodes[0]), frame.describe(nodes[-1])
     came = series([gradient_said(grad) for grad in runs[0].grads])
     ran = f"{counted(len(nodes), 'node')} run, {first} first, {last} last" if len(nodes) > 1 else f"{first} runs"
     ran += f", and {counted(leaves, 'leaf')} inside" if leaves else ""

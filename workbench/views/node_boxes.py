@@ -247,7 +247,7 @@ def saved_name(frame: Frame, node: NodeState, index: int) -> str:
 def _view(frame: Frame, id: str | None) -> str | None:
     """Return the name of a view of a variable: the expression that took it, if it fits, or `view of x`."""
     viewed, node = frame.viewed(id), frame.tensors[id].node if id is not None else None
-    told = frame.told(node) if viewed is not None and node in frame.nodes else ""
+    told = frame.describe(node) if viewed is not None and node in frame.nodes else ""
     if viewed is not None and id is not None and 0 < columns(frame.tensors[id].taken) <= _EXPRESSION:
         return frame.tensors[id].taken
     return told.strip("`") if told.startswith("`") and told.endswith("`") and columns(told) <= _EXPRESSION else viewed

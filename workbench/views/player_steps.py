@@ -120,7 +120,7 @@ def point_out(step: StoryStep, trace: Timeline, frame: Frame, stands: Callable[[
     if step.phase == "forward" or (node := first_not_finite(trace.events)) is None:
         return
     step.focus = stands(node)
-    step.caption = f"{step.caption} The first nonfinite values come from {frame.told(node)}."
+    step.caption = f"{step.caption} The first nonfinite values come from {frame.describe(node)}."
 
 
 def first_not_finite(events: Iterable[Record]) -> str | None:
@@ -195,7 +195,7 @@ def caption_of(
         event.apply(frame)
         running |= isinstance(event, NodeStarted)
         if running and isinstance(event, NodeCreated):
-            joined.append(frame.told(event.node))
+            joined.append(frame.describe(event.node))
         elif isinstance(event, GradChanged) and event.clears:
             cleared.append(event)
         elif isinstance(event, TangentPushed):  # told after the operation of a level above, which comes later
@@ -205,7 +205,7 @@ def caption_of(
         elif any(output in higher for output in outputs_of(event)):  # a level above has the same operation
             continue
         elif isinstance(event, NodeFinished) and receiver is not None:
-            clauses.append(event.told(frame, receiver))
+            clauses.append(event.describe(frame, receiver))
         elif (clause := event.sentence(frame)) and not (isinstance(event, CheckpointKept) and clause in clauses):
             clauses.append(clause)
     if cleared:

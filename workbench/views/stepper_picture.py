@@ -36,7 +36,7 @@ from ..trace.forward_records import NodeCreated
 from ..trace.frame import Frame, Key
 from ..trace.memory_records import SavedFreed
 from ..trace.schema import Record
-from ..trace.values import LIMIT, Value, said, series
+from ..trace.values import LIMIT, Value, format_value, series
 from .folded_graph import DrawCache, FoldedGraph
 from .graph import Graph
 from .grouped_graph import planned
@@ -247,7 +247,7 @@ class Stage:
         for record in records_of(s, step, self._frame, self._start.task, self.ids[step.node]):
             record.apply(self._frame)
             if isinstance(record, NodeCreated):
-                joined.append(self._frame.told(record.node))
+                joined.append(self._frame.describe(record.node))
             elif clause := record.sentence(self._frame):
                 clauses.append(clause)
         return clauses + ([f"its operations join the graph as {series(joined)}"] if joined else [])
@@ -279,14 +279,13 @@ class Stage:
                 told = f"{count} nodes ran; the last: {told}"
             self.sentence = told if told.endswith((".", "!", "?")) else f"{told}."
         elif before != s.steps:
-            waits = f": {self._frame.told(self.ids[s.current])} has not run yet" if s.current is not None else ""
+            waits = f": {self._frame.describe(self.ids[s.current])} has not run yet" if s.current is not None else ""
             begins = "Back to where" if branch is s.branch else f"This is {s.branch.name} now, where"
             self.sentence = f"{begins} {len(ran_of(s))} of {len(s._to_run())} nodes have run{waits}."
         elif new := [place for place, value in self._edits.items() if edits.get(place) is not value]:
             node, nr = new[-1]
-            self.sentence = (
-                f"The gradient waiting at {self._frame.told(self.ids[node])} is now {_short(self._edits[node, nr])}."
-            )
+            place, grad = self._frame.describe(self.ids[node]), _short(self._edits[node, nr])
+            self.sentence = f"The gradient waiting at {place} is now {grad}."
         if branch is not s.branch and (count or before == s.steps):
             self.sentence += f" This is {s.branch.name} now."
         if s.reason is not None and count:
@@ -378,7 +377,7 @@ def waiting_line(waiting: Waiting) -> str:
 def _short(gradient: Any, room: int | None = None) -> str:
     """Return a gradient in words; with `room`, only as many of its values as fit into the columns."""
     value = gradient if isinstance(gradient, Value) else recorded(gradient)
-    told = said(value)
+    told = format_value(value)
     return told if value is None or room is None or len(told) <= room else value.text(line=room)
 
 

@@ -25,7 +25,7 @@ from ..trace.rounds import Round, rounds_of
 from ..trace.schema import Record
 from ..trace.tensor_records import TensorWritten
 from ..trace.timeline import Timeline
-from ..trace.values import Value, said, series
+from ..trace.values import Value, format_value, series
 from .graph import Graph
 from .grouped_graph import planned
 from .player_steps import changed_fields, tell
@@ -92,8 +92,8 @@ class Changing:
                 self._last[id] = value
                 if changed := self._change(frame, id):
                     before, change = changed
-                    by = f" by {said(change)}" if change is not None else ""
-                    remarks.append(f"in this step {frame.told(id)} changed from {said(before)}{by}")
+                    by = f" by {format_value(change)}" if change is not None else ""
+                    remarks.append(f"in this step {frame.describe(id)} changed from {format_value(before)}{by}")
         return remarks
 
     def _change(self, frame: Frame, id: str) -> tuple[Value, Value | None] | None:

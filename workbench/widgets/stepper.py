@@ -126,7 +126,7 @@ class StepperView(Live):
                 "watched": self._watched[:],
                 "differs": list(dict.fromkeys([ids[each.node] for each in found])),
             },
-            "stops": [stop.told(self._stage.called) for stop in s.breakpoints],
+            "stops": [stop.describe(self._stage.called) for stop in s.breakpoints],
             "watched": [row for id in self._watched for row in self._course(s, id)],
             "branches": [[each.name, counted(len(each.steps), "step")] for each in s.branches],
             "branch": s.branches.index(s.branch),
@@ -201,7 +201,7 @@ class StepperView(Live):
         elif what == "breakpoint":
             self._toggle(s, self._chosen(message))
         elif what == "off":
-            gone = [stop for stop in s.breakpoints if stop.told(self._stage.called) == text][:1]
+            gone = [stop for stop in s.breakpoints if stop.describe(self._stage.called) == text][:1]
             s.breakpoints[:] = [stop for stop in s.breakpoints if stop not in gone]
         elif what == "watch":
             self._watch(self._stage.ids[self._chosen(message)])
