@@ -52,15 +52,15 @@ ENGINE |= {"amp", "backends", "compiler", "cuda", "jit", "random", "settings", "
 
 # What a newcomer reads, in this order, to follow `Square.apply(x).sum().backward()` to the gradient of the leaf.
 READING_PATH = (
-    "autograd/tensor.py",
     "autograd/function.py",
+    "autograd/node.py",
     "ops/core/dispatch.py",
-    "ops/core/nodes.py",
+    "autograd/tensor.py",
     "autograd/function_outputs.py",
+    "ops/core/nodes.py",
     "autograd/backward.py",
     "autograd/engine.py",
     "autograd/builtin_node.py",
-    "autograd/node.py",
 )
 LONGEST_PATH = 3_500  # lines, all of each file counted
 

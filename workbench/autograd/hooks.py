@@ -154,7 +154,8 @@ def _back(grads: list[Tensor | None], as_tensors: bool) -> list[Any]:
     return grads if as_tensors else [None if g is None else g._array for g in grads]
 
 
-def _called(hook: Any) -> str:
+def _hook_name(hook: Any) -> str:
+    """Return a hook's name for an error message."""
     return getattr(hook, "__name__", type(hook).__name__)
 
 
@@ -168,11 +169,11 @@ def check_value(hook: Any, before: Tensor | None, after: Any) -> None:
         raise RuntimeError("can't replace a None gradient with a non-None value")
     if after._array.dtype is not before._array.dtype:
         raise RuntimeError(
-            f"hook '{_called(hook)}' has changed the type of value (was {before.dtype.type_name} got "
+            f"hook '{_hook_name(hook)}' has changed the type of value (was {before.dtype.type_name} got "
             f"{after.dtype.type_name})"
         )
     if after._array.shape != before._array.shape:
-        raise RuntimeError(errors.HOOK_SIZE.format(_called(hook)))
+        raise RuntimeError(errors.HOOK_SIZE.format(_hook_name(hook)))
 
 
 def _replaced(hook: Any, grads: list[Tensor | None], returned: Any) -> list[Tensor | None]:
@@ -180,7 +181,7 @@ def _replaced(hook: Any, grads: list[Tensor | None], returned: Any) -> list[Tens
     if not isinstance(returned, tuple):
         raise TypeError(errors.HOOK_KIND.format("tuple", type(returned).__name__))
     if len(returned) != len(grads):
-        raise RuntimeError(errors.HOOK_COUNT.format(_called(hook), len(returned), len(grads)))
+        raise RuntimeError(errors.HOOK_COUNT.format(_hook_name(hook), len(returned), len(grads)))
     for before, after in zip(grads, returned, strict=True):
         check_value(hook, before, after)
     return list(returned)

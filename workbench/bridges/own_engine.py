@@ -147,7 +147,7 @@ class OwnEngine:
     def __init__(self, engine: ModuleType) -> None:
         self.engine, self.tensor_type = engine, engine.Tensor
         self.numbers = count()
-        self.muted = False  # while a stepper runs the nodes: it tells of them itself
+        self.muted = False  # no events while a stepper runs the nodes: it sends them
         self._tasks: list[_Task] = []
         self._writing: tuple[Any, Tensor] | None = None  # a tensor that is being written, and what it was before
         self._recorded: tuple[Any, tuple[Any, ...], Any] | None = None  # the node of that, its operands and result
@@ -354,7 +354,7 @@ class OwnEngine:
         self._tell("run", self._task(), self.node(node), (self._carried(grad),))
 
     def on_ran(self, node: Any, grads: Iterable[Any]) -> None:
-        """Record that a node ran; a leaf's node reports that differently."""
+        """Record that a node ran; a leaf's node sends `accumulated` instead."""
         if not hasattr(node, "variable"):
             mirror: Any = self.node(node)
             sent = [self._carried(each) for each in grads][: len(mirror.parents)]

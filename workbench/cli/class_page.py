@@ -86,7 +86,7 @@ def page_of(found: Sequence[Graded], title: str) -> str:
 <ul class="legend">{legend}</ul>
 {_most_frequent(lessons, answers)}
 {"".join(parts)}
-{_of_no_lesson(unread.get("", ()))}
+{_table_of_unread(unread.get("", ()))}
 {_not_run(found)}
 </main>
 </body>
@@ -177,7 +177,7 @@ def _row_of_none(name: str, answers: _Answers, many: int) -> str:
     return f'<tr><th scope="row">{_text(student)}</th>{cell}<td>–</td></tr>'
 
 
-def _of_no_lesson(unread: Sequence[str]) -> str:
+def _table_of_unread(unread: Sequence[str]) -> str:
     """Return a table of the notebooks that couldn't be read or assigned to a lesson."""
     rows = "".join(_row_of_none(name, {}, 1) for name in sorted(unread, key=str.casefold))
     head = '<tr><th scope="col">student</th><th scope="col">answers</th><th scope="col">points</th></tr>'

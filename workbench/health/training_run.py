@@ -82,7 +82,7 @@ class TrainedParameter:
 
     id: str
     seen: TensorSeen  # as it was met first
-    value: Value  # as it is in the end
+    value: Value  # as it is in the end; at an earlier event it's the `before` of the next update
     used: list[str] = field(default_factory=list)  # the nodes that used it
     scope: str = ""  # of the first of them
     gradients: list[ArrivedGradient] = field(default_factory=list)
@@ -423,7 +423,7 @@ class TrainingRun(RecordedBackwards):
         began = [each.event for each in self.backwards if not each.inner]
         found: list[tuple[int, int]] = []
         begin: int | None = None
-        for turn in rounds_of(self.events) or self._unlooped(updated, began):
+        for turn in rounds_of(self.events) or self._steps_without_loop(updated, began):
             if isinstance(turn, tuple):
                 found.append(turn)
                 continue
@@ -438,8 +438,11 @@ class TrainingRun(RecordedBackwards):
             found.append((begin, len(self.events)))
         return found
 
-    def _unlooped(self, updated: Sequence[int], began: Sequence[int]) -> list[tuple[int, int]]:
-        """Return where each step starts and ends without a loop: at the last update before the next graph."""
+    def _steps_without_loop(self, updated: Sequence[int], began: Sequence[int]) -> list[tuple[int, int]]:
+        """Return the begin and end of each step of a program without a loop, by the begin of each backward pass.
+
+        A step ends at the last update before the next backward pass.
+        """
         found: list[tuple[int, int]] = []
         begin = 0
         for at, next_at in zip(began, [*began, len(self.events)][1:], strict=False):

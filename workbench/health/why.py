@@ -8,9 +8,9 @@ from __future__ import annotations
 from ..trace.frame import Frame
 from .graph import way_in
 from .inquiry import Answer, Inquiry
-from .missing import MissingGradient
-from .present import PresentGradient
 from .training_run import TrainingRun
+from .why_none import MissingGradient
+from .why_value import PresentGradient
 
 
 def answer(inquiry: Inquiry, graph: TrainingRun, frame: Frame, package: str = "") -> Answer:

@@ -28,14 +28,16 @@ class Folding:
         self.groups = groups_of(scene)
         closed = self.groups.difference(opened)
         # The box that stands for each: the outermost closed group that it lies in, or itself.
-        self.stands = {id: next((group for group in path if group in closed), id) for id, path in paths(scene).items()}
-        self.frames = {group for group in self.groups.difference(closed) if self.stands[group] == group}
-        self.stands |= {box.id: box.instead for box in scene.boxes.values() if box.instead in self.frames}
+        self.visible_box = {
+            id: next((group for group in path if group in closed), id) for id, path in paths(scene).items()
+        }
+        self.frames = {group for group in self.groups.difference(closed) if self.visible_box[group] == group}
+        self.visible_box |= {box.id: box.instead for box in scene.boxes.values() if box.instead in self.frames}
         self.members: dict[str, list[str]] = {}
         self._from: dict[str, list[str]] = {}  # box -> the arrows that lead from it, or from one that refers to it
         together: dict[tuple[str, str, str], str] = {}
         for arrow in scene.arrows.values() if self.groups else ():
-            source, target = self.stands[arrow.source], self.stands[arrow.target]
+            source, target = self.visible_box[arrow.source], self.visible_box[arrow.target]
             if (source, target) == (arrow.source, arrow.target):
                 self.members[arrow.id] = [arrow.id]
             elif source != target and arrow.kind not in LOOSE:
@@ -44,9 +46,9 @@ class Folding:
         for arrow in scene.arrows.values() if self.groups else ():
             own = scene.boxes[arrow.source].refers
             self._from.setdefault(own or arrow.source, []).append(arrow.id)
-            target = self.stands[arrow.target]
+            target = self.visible_box[arrow.target]
             # In a closed group it is one of many things there, which the arrow from the group isn't about.
-            if own is not None and self.stands[arrow.source] == target and self.stands.get(own, own) == own:
+            if own is not None and self.visible_box[arrow.source] == target and self.visible_box.get(own, own) == own:
                 first = together.get((own, target, arrow.kind))
                 self.members.get(first or "", []).append(arrow.id)
 
@@ -54,7 +56,7 @@ class Folding:
         """Return a moment of the scene as a reader sees it."""
         if not self.groups:
             return scene
-        boxes = {id: box for id, box in scene.boxes.items() if self.stands[id] == id}
+        boxes = {id: box for id, box in scene.boxes.items() if self.visible_box[id] == id}
         for id in [id for id in self.frames if boxes[id].kind == "group"]:
             there = boxes[id].state != "future"
             boxes[id] = replace(boxes[id], kind="region", lines=(), state="idle" if there else "future")
@@ -63,7 +65,7 @@ class Folding:
     def arrow(self, scene: Scene, id: str) -> Arrow:
         """Return a visible arrow, at a moment."""
         first, members = scene.arrows[id], self.members[id]
-        ends: dict[str, Any] = {"source": self.stands[first.source], "target": self.stands[first.target]}
+        ends: dict[str, Any] = {"source": self.visible_box[first.source], "target": self.visible_box[first.target]}
         ends |= {"within": None} | ({"together": None} if len(members) > 1 else {})
         arrows = [scene.arrows[member] for member in members]
         if ends["target"] != first.target:

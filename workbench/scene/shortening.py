@@ -106,7 +106,7 @@ class _Cutting:
         opened = board.opened - self._hidden
         order = [part & opened for part in board.order]
         short = Storyboard(scene, steps, board.title, start, None, opened, runs, board.legend, order, board.curves)
-        short.stand_as_in(board)
+        short.take_layout_of(board)
         return short
 
     def _step(self, run: range) -> StoryStep:
@@ -218,7 +218,7 @@ def shut(board: Storyboard, groups: Collection[str]) -> Storyboard:
     members = {id: one for one, several in folding.members.items() for id in several}
     now = Scene(board.title, dict(board.scene.boxes), dict(board.scene.arrows))
     # A chart's substitute for a row's contents is visible while the row is closed.
-    boxes = {id: box for id, box in now.boxes.items() if folding.stands[id] == id or box.instead in folding.frames}
+    boxes = {id: box for id, box in now.boxes.items() if folding.visible_box[id] == id or box.instead in folding.frames}
     scene = Scene(board.title, boxes, dict(folding.seen(now).arrows))
     drawn = dict(scene.arrows)
     steps: list[StoryStep] = []
@@ -240,7 +240,7 @@ def shut(board: Storyboard, groups: Collection[str]) -> Storyboard:
             drawn[id] = looks
         for name in ("focus", "place"):
             if getattr(step, name) in now.boxes:
-                setattr(step, name, folding.stands[getattr(step, name)])
+                setattr(step, name, folding.visible_box[getattr(step, name)])
         steps.append(step)
     runs = {
         group: [(place[first], place[last], sentence) for first, last, sentence in told]
@@ -254,5 +254,5 @@ def shut(board: Storyboard, groups: Collection[str]) -> Storyboard:
     hidden = {id for id, arrow in scene.arrows.items() if arrow.target != board.scene.arrows[id].target}
     several = {id: ids for id, ids in folding.members.items() if len(ids) > 1 or id in hidden}
     sizes = {id: max(labels[in_group(each) if id in hidden else each] for each in ids) for id, ids in several.items()}
-    short.stand_as_in(board, sizes)
+    short.take_layout_of(board, sizes)
     return short

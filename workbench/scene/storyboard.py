@@ -325,8 +325,8 @@ class Storyboard:
     def layout(self, layout: Layout) -> None:
         self._layout = layout
 
-    def stand_as_in(self, whole: Storyboard, labels: Mapping[str, Size] | None = None) -> None:
-        """Have everything stand where it does in one of which this is a part; `labels` have another size here."""
+    def take_layout_of(self, whole: Storyboard, labels: Mapping[str, Size] | None = None) -> None:
+        """Take the layout, density and sizes of `whole`, which contains this; `labels` have another size here."""
         self.density = self._density = whole.density
         self.layout, self.sizes, self._whole = (
             whole.layout,
@@ -373,7 +373,7 @@ def stops(
     stops: list[tuple[int, int, str]] = []
     last = None
     for number, step in enumerate(steps):
-        group = folding.stands.get(step.place) if step.place is not None else None
+        group = folding.visible_box.get(step.place) if step.place is not None else None
         if group is not None and group == last and group != step.place and not step.chapter:
             first, _, _ = stops.pop()
             stops.append((first, number, captions.get((group, first, number), step.caption)))

@@ -11,12 +11,12 @@ from typing import Annotated, Any
 from .facts import Code, Hook
 from .forward_records import NodeCreated, OperationRan, TangentPushed
 from .frame import Frame
-from .schema import Building, Known, Reading, Record, asks, by, kind_of_event
+from .schema import Building, Known, Reading, Record, by, kind_of_event, via_reader
 from .source import file_of, source, source_lines
 from .values import Value, format_value, read, series
 
 Held = tuple[str, Any, str]  # a variable's name, the copy of an array, or a text
-Call = Annotated[str, asks("id", "m")]
+Call = Annotated[str, via_reader("id", "m")]
 
 
 @dataclass(frozen=True, slots=True)

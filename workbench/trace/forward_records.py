@@ -12,7 +12,7 @@ from .facts import Argument, Attribute, Code, Edge, Part, Saved, SourceLine, Tan
 from .formulas import formula_of, methods_of, name_of, text_of
 from .frame import DROPOUT_MASK, EdgeState, Frame, Key, NodeState, OperationState
 from .listing import Spot, read_spot
-from .schema import Building, Located, Reading, Tensors, asks, by, kind_of_event
+from .schema import Building, Located, Reading, Tensors, by, kind_of_event, via_reader
 from .source import Line, source
 from .stacks import Stack
 from .values import Value, code, format_value, read, series, value
@@ -21,7 +21,7 @@ COMPILED = " (compiled)"  # how the name of a scope ends whose operations torch.
 _DROPPING = re.compile(r"\w*Dropout\d?d?|MultiheadAttention|RNN|LSTM|GRU")  # layers that multiply by such a mask
 _OPERAND = 32  # characters of an expression that names a tensor
 Texts = Annotated[tuple[Code, ...], by(lambda texts: tuple([Code(*each) for each in texts]))]
-Level = Annotated[str, asks("id", "l")]
+Level = Annotated[str, via_reader("id", "l")]
 
 
 @kind_of_event

@@ -14,10 +14,10 @@ from os import PathLike
 from typing import Any
 
 from .event_checks import brief, played
+from .gc_paused import gc_paused
 from .json_records import decode, encode
 from .parts_table import PartsRead, PartsWritten
 from .schema import RECORDS, Record
-from .uncollected import uncollected
 
 FORMAT = "workbench-trace"
 VERSION = 1
@@ -56,7 +56,7 @@ def to_bytes(events: Sequence[Record]) -> bytes:
 
 def from_file(path: str | PathLike[str]) -> list[Record]:
     """Return the events of a file; ValueError says what is wrong with it."""
-    with uncollected():
+    with gc_paused():
         try:
             data = json.loads(_text_of(path), object_hook=_at_once)
         except (ValueError, RecursionError, zlib.error) as error:

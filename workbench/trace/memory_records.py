@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 from .facts import Saved, as_kept, is_slot, tensor_of
 from .frame import Frame, Key
-from .schema import Building, Known, Reading, Record, Tensors, asks, kind_of_event
+from .schema import Building, Known, Reading, Record, Tensors, kind_of_event, via_reader
 from .values import series
 
-Checkpoint = Annotated[str, asks("id", "k")]
+Checkpoint = Annotated[str, via_reader("id", "k")]
 
 
 def _kept(at: Reading, saved: tuple[Any, ...]) -> tuple[Saved, ...]:

@@ -10,11 +10,11 @@ from .facts import Argument, Code, Cut, Packing, Saved, SourceLine, Storage, Ten
 from .fitting import fitted
 from .formulas import code_of, text_of
 from .gap_records import EventLost
+from .gc_paused import gc_paused
 from .paths import Paths
 from .schema import Raw, Record
 from .source import Line, source
 from .stacks import Stack, line_in
-from .uncollected import uncollected
 from .values import read, value
 
 
@@ -44,7 +44,7 @@ class Reader:
     def read(self, raw: Sequence[Raw]) -> list[Record]:
         """Return the records of all raw events so far."""
         news = raw[len(self._records) :]
-        with uncollected():
+        with gc_paused():
             self._records += [self._read(each) for each in news]
             if news and self.ids.missed:
                 self._records = fitted(self._records)

@@ -52,7 +52,7 @@ Raw = tuple[Any, ...]
 HowRead = Callable[[Reading, Any], Any]  # how a raw value is read
 
 
-def asks(method: str, *more: Any) -> HowRead:
+def via_reader(method: str, *more: Any) -> HowRead:
     """Return how to read a value with a method of the reader."""
     return lambda at, given: getattr(at, method)(given, *more)
 
@@ -63,11 +63,11 @@ def by(function: Callable[[Any], Any]) -> HowRead:
 
 
 # Types of fields that say how these are read: serial numbers as ids, stacks as lines.
-Known = Annotated[str, asks("place")]  # what a record has told of
-Place = Annotated[str | None, asks("place")]  # the same, or nothing
-Changed = Annotated[str, asks("changed")]  # a tensor that is described again when it occurs again
-Tensors = Annotated[tuple[TensorSeen, ...], asks("seen")]
-Reached = Annotated[SourceLine | None, asks("seen_at")]  # how far the program is
+Known = Annotated[str, via_reader("place")]  # what a record has told of
+Place = Annotated[str | None, via_reader("place")]  # the same, or nothing
+Changed = Annotated[str, via_reader("changed")]  # a tensor that is described again when it occurs again
+Tensors = Annotated[tuple[TensorSeen, ...], via_reader("seen")]
+Reached = Annotated[SourceLine | None, via_reader("seen_at")]  # how far the program is
 Located = Annotated[SourceLine | None, by(source)]  # a file and the number of a line in it
 _OF_ARRAYS: dict[Any, HowRead] = {Value: by(read), Value | None: by(value), tuple[Value | None, ...]: by(values)}
 

@@ -11,9 +11,9 @@ from ..health.findings import findings
 from ..scene.storyboard import Storyboard
 from ..trace.frame import Frame
 from ..trace.gap_records import EventsLetGo, Unseen, lost_said
+from ..trace.gc_paused import gc_paused
 from ..trace.tensor_records import TensorWritten
 from ..trace.timeline import Ending, Timeline
-from ..trace.uncollected import uncollected
 from ..trace.values import series
 from .compare import compared
 from .error import error_story
@@ -73,7 +73,7 @@ def storyboard(trace: Timeline, view: str = "graph", *, legend: bool = True, **o
     trace = trace.snapshot()
     if isinstance(other := options.get("against"), Timeline):
         options["against"] = other.snapshot()
-    with uncollected():
+    with gc_paused():
         board = VIEWS[view].draw(trace, **options)
     if not board.scene.boxes:
         board = in_words(board.title, board.steps[0].caption)

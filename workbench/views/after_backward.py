@@ -39,11 +39,11 @@ class GraphAfterBackward:
     board: Storyboard
     moments: list[TrainingMoment]
     _name: Callable[[str], str]  # from the ids of the trace to those of the story
-    _stands: Callable[[str], str]
+    _visible_box: Callable[[str], str]
 
     def box(self, id: str) -> str | None:
         """Return the box that shows a node or a tensor of the trace once all groups are open; None if there is none."""
-        box = self._stands(self._name(id))
+        box = self._visible_box(self._name(id))
         return box if box in self.board.scene.boxes else None
 
 
@@ -83,7 +83,7 @@ def _drawn(
     view = Flow(list(events))
     graph = None if plan is None else FoldedGraph(view, DrawCache(view), plan.links, plan.told)
     return GraphAfterBackward(
-        board, [moment for _, moment in parts], name, (lambda id: id) if graph is None else graph.stands
+        board, [moment for _, moment in parts], name, (lambda id: id) if graph is None else graph.visible_box
     )
 
 

@@ -114,13 +114,13 @@ class FoldedGraph:
         """Drop what is cached, because the frame is about to change."""
         self._draw.forget()
 
-    def stands(self, id: str) -> str:
+    def visible_box(self, id: str) -> str:
         """Return the box that shows a node, operation or tensor, or a tangent, which is where its value is."""
         tensor = tangent_in(id)
         if tensor is None:
             return self.around(id).closed or id
         own = self._view.lanes.place(tensor)
-        at = self.stands(own)
+        at = self.visible_box(own)
         return id if at == own else at
 
     def _place(self, id: str) -> Group | None:
@@ -170,13 +170,13 @@ class FoldedGraph:
         for id in concern.outputs:
             more = self._draw(frame, [Key("node", id)])
             boxes += [box for box in more[0] if box.kind == "output"]
-            arrows += [with_changes(arrow, {"source": self.stands(id)}) for arrow in more[1]]
+            arrows += [with_changes(arrow, {"source": self.visible_box(id)}) for arrow in more[1]]
         for key in concern.without_node:
             self._draw_without_node(frame, key, boxes, arrows)
         for id in concern.rows if self._draws_rows else ():
             row = self._links.rows[id]
             boxes.append(row.box)
-            arrows.append(row.arrow(id, self.stands(id)))
+            arrows.append(row.arrow(id, self.visible_box(id)))
         for id in concern.merged:
             bundle = self._merging[id]
             boxes += self._view.lanes.input(frame, bundle.source)
@@ -225,7 +225,7 @@ class FoldedGraph:
         edge = frame.edges[key.id]
         if edge.target is None:
             concern.groups |= dict.fromkeys(self._cross(frame, key.id, edge, self.around(edge.source).groups, ()))
-            if self.stands(edge.source) == edge.source:
+            if self.visible_box(edge.source) == edge.source:
                 concern.keys.append(key)
             elif edge.source not in self._links.aside:
                 concern.outputs[edge.source] = None
@@ -246,13 +246,18 @@ class FoldedGraph:
 
     def _lead(self, key: Key, edge: EdgeState, own: str, source: str, concern: _Concern) -> None:
         """Return an edge's arrow from `own`, or from the box `source` that refers to it, or part of one for several."""
-        upper, lower = self.stands(source), self.stands(edge.target or "")
+        upper, lower = self.visible_box(source), self.visible_box(edge.target or "")
         ending = _ENDINGS[edge.kind]
         if (group := self._links.entered.get((own, edge.target or ""))) is not None:
-            ends = self.stands(own), self.stands(group)
+            ends = self.visible_box(own), self.visible_box(group)
             if ends[0] != ends[1]:
                 self._merge(key, edge, EdgeBundle(ends[0], entered=ends[1]), ends[1], concern)
-        elif upper == lower and source != own and self.stands(own) == own and f"{own}>{lower}{ending}" in self._merging:
+        elif (
+            upper == lower
+            and source != own
+            and self.visible_box(own) == own
+            and f"{own}>{lower}{ending}" in self._merging
+        ):
             upper = own  # what the box brings that refers to it is part of the arrow from it
         if (upper, lower) == (source, edge.target):
             concern.keys.append(key)
@@ -417,12 +422,12 @@ class FoldedGraph:
     def _draw_without_node(self, frame: Frame, key: Key, boxes: list[Box], arrows: list[Arrow]) -> None:
         """Add an operation without a node, or a tangent, and the ways to it, as far as they are in no closed group."""
         lanes = self._view.lanes
-        at = self.stands(tangent_box(key.id) if key.kind == "tangent" else key.id)
+        at = self.visible_box(tangent_box(key.id) if key.kind == "tangent" else key.id)
         closed = at in self._links.groups
         drawn, ways = ([], lanes.ways(frame, key)) if closed else self._draw(frame, [key])
         ends: dict[str, None] = {}
         for way in ways:
-            upper, lower = self.stands(way.source), self.stands(way.target)
+            upper, lower = self.visible_box(way.source), self.visible_box(way.target)
             if upper == lower:
                 continue
             whole = (upper, lower) == (way.source, way.target)
@@ -435,7 +440,7 @@ class FoldedGraph:
                 more = self._draw(frame, [Key("tangent", tensor)])
                 boxes += more[0]
                 arrows += more[1]
-        boxes += [box for box in drawn if self.stands(box.id) == box.id]
+        boxes += [box for box in drawn if self.visible_box(box.id) == box.id]
 
     def remarks(self, frame: Frame) -> list[str]:
         """Return what the view adds to captions."""
@@ -444,7 +449,7 @@ class FoldedGraph:
     def focus(self, frame: Frame) -> str | None:
         """Return the box that the last event was about."""
         id = self._view.focus(frame)
-        return None if id is None else self.stands(id)
+        return None if id is None else self.visible_box(id)
 
     def keeps(self, id: str) -> str:
         """Return what a group saves."""
@@ -500,7 +505,7 @@ class FoldedGraph:
         edges = self._merging[bundle]
         keys, total = edges.keys, edges.total
         first = frame.edges[next(iter(keys))]
-        ends = self.stands(self._view.source(first)), edges.entered or self.stands(first.target or "")
+        ends = self.visible_box(self._view.source(first)), edges.entered or self.visible_box(first.target or "")
         kind = "edge" if first.differentiable else "constant"
         if first.kind == "cut":
             cuts = [arrow for key in keys for arrow in self._draw(frame, [Key("edge", key)])[1] if arrow.id == key]

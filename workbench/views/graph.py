@@ -22,7 +22,7 @@ from ..trace.timeline import Timeline
 from ..trace.values import Value, series
 from .families import family_of
 from .gray_inputs import is_gray, left_out_inputs, masked
-from .hooks_told import badges
+from .hook_badges import badges
 from .lanes import Lanes
 from .node_boxes import (
     brief_lines,
@@ -103,7 +103,7 @@ class Graph:
             if isinstance(event, NodeCreated):
                 self._note_edges(event)
         self.slopes = Slopes(_gave_values([event for event in events if isinstance(event, NodeCreated)]))
-        self.hidden = set() if self.transformed else left_out_inputs(events) - {*self.lanes.wholes}
+        self.hidden = set() if self.transformed else left_out_inputs(events) - {*self.lanes.named_bases}
         self._masked = masked(events)
         more = _CUTS if any([self.lanes.is_cut(event) for event in events]) else ""
         self.outputs: dict[str, list[int]] = {}
@@ -156,7 +156,8 @@ class Graph:
         if 1 < len(passes) <= _MOST_MARKS and not self.transformed:
             self._marks = {event.task: f"{chr(ord('①') + n)} " for n, event in enumerate(passes)}
             told = [
-                f" {self._marks[event.task].strip()}: line {event.source.line}, {cut(event.source.text, _LINE)}."
+                f" {self._marks[event.task].strip()}: "
+                f"{', '.join(filter(None, [f'line {event.source.line}', cut(event.source.text, _LINE)]))}."
                 for event in passes
                 if event.source is not None
             ]

@@ -238,7 +238,7 @@ class _GroupedStory:
             self._end_runs(stop)
         start = self._number[opening_stop(self._trace, view)] if steps else 0
         if steps:
-            point_out(steps[start], self._trace, frame, self._graph.stands)
+            point_out(steps[start], self._trace, frame, self._graph.visible_box)
         return Storyboard(
             Scene(view.title, self._boxes, self._arrows),
             steps or [StoryStep(NOTHING)],
@@ -267,7 +267,7 @@ class _GroupedStory:
         self._touched = {}
         boxes = changed_fields(drawn[0], self._now, self._boxes)
         arrows = changed_fields(drawn[1], self._now, self._arrows)
-        at = graph.stands(place) if place else None
+        at = graph.visible_box(place) if place else None
         focus, cursor = graph.focus(frame), cursor_at(frame.cursor)
         step = StoryStep(caption, self._phases[-1], cursor, focus, boxes, arrows, at if at in self._boxes else None)
         if first != stop:

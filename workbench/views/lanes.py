@@ -52,7 +52,7 @@ _ORDERS = {1: "first", 2: "second", 3: "third", 4: "fourth", 5: "fifth"}
 _SEEING = NodeCreated | TensorsFound | OperationRan | TangentPushed  # records with tensors
 
 
-def wholes(seen: Iterable[TensorSeen]) -> dict[str, str]:
+def named_bases(seen: Iterable[TensorSeen]) -> dict[str, str]:
     """Return, for data that a program reshaped without a name, the variable with the whole: view -> tensor.
 
     So for parts of it as a loop takes them, of which the last may still have a name.
@@ -138,8 +138,8 @@ class Lanes:
                         self._leaf_above.setdefault(seen.below, seen.id)
             if isinstance(event, OperationRan):
                 self._maker.update(dict.fromkeys(event.outputs, event.op))
-        self.wholes = wholes(self._seen.values())
-        self.data = {*self.wholes.values()}  # what is drawn although no operation was given just this tensor
+        self.named_bases = named_bases(self._seen.values())
+        self.data = {*self.named_bases.values()}  # what is drawn although no operation was given just this tensor
         number = {event.level: event.number for event in events if isinstance(event, LevelEntered)}
         levels = [self._seen[id].level for id, made in self._maker.items() if made.startswith("n")]
         recorded = {0 if level is None else number.get(level, 0) for level in levels}
@@ -186,9 +186,9 @@ class Lanes:
                 return id
             if id in self._leaf_above:
                 return self._leaf_above[id]
-            if seen.below is None and id not in self.wholes:
+            if seen.below is None and id not in self.named_bases:
                 return id
-            id = seen.below or self.wholes[id]
+            id = seen.below or self.named_bases[id]
         return id
 
     def _highest(self, made: str) -> str:

@@ -13,7 +13,7 @@ from ..trace.forward_records import NodeCreated, OperationRan
 from ..trace.schema import Record
 from .group_summary import GroupSummary
 from .groups import Group, Program
-from .lanes import Lanes, wholes
+from .lanes import Lanes, named_bases
 from .node_boxes import output_id
 from .skips import skips_in
 
@@ -110,7 +110,7 @@ class Links:
     def _gather(self, events: Iterable[Record], known: Mapping[str, TensorSeen], lanes: Lanes | None) -> None:
         """Note what each node and operation is called, and what it uses."""
         free = {seen.id for event in events for seen in getattr(event, "tensors", ()) if seen.node is None}
-        at = wholes(known.values())
+        at = named_bases(known.values())
 
         def given(event: NodeCreated | OperationRan) -> list[str]:
             tensors = [arg.tensor for arg in event.args if arg.tensor is not None]

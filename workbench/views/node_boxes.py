@@ -11,7 +11,7 @@ from ..trace.forward_records import NodeCreated
 from ..trace.frame import EdgeState, Frame, NodeState, Place, TensorState
 from ..trace.values import Value
 from .gray_inputs import is_gray
-from .hooks_told import badges, hook_details, packed_details, packed_line
+from .hook_badges import badges, hook_details, packed_details, packed_line
 from .shared_memory import memory_details, shared_line, view_line, whose
 from .value_display import (
     BOX_COLUMNS,

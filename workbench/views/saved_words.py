@@ -8,7 +8,7 @@ from ..trace.facts import Attribute, as_kept, is_slot, tensor_of
 from ..trace.forward_records import NodeCreated
 from ..trace.frame import Frame
 from ..trace.values import series
-from .hooks_told import AGAIN
+from .hook_badges import AGAIN
 from .value_display import COLUMNS, summary_of
 
 _INPUT = (

@@ -77,7 +77,7 @@ class SharedMemoryArrows:
         state = frame.tensors[tensor]
         if state.node is not None:
             return state.node
-        if state.role == "constant" and tensor in self._lanes.wholes:
+        if state.role == "constant" and tensor in self._lanes.named_bases:
             return self._lanes.place(tensor)
         stands = state.role == "leaf" or (state.role == "constant" and self._lanes.place(tensor) == tensor)
         return tensor if stands else None

@@ -106,7 +106,7 @@ class Stage:
         """Return the current state, as a still picture whose boxes keep their places."""
         scene = Scene(self.title, dict(self.scene.boxes), dict(self.scene.arrows))
         board = Storyboard(scene, opened=self._widest.opened)
-        board.stand_as_in(self._widest)
+        board.take_layout_of(self._widest)
         return board
 
     @property

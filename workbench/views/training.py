@@ -232,13 +232,13 @@ def _titles(rounds: Sequence[Round]) -> list[str]:
         if each.number:
             titles.append(f"{each.name} ({each.number:,} of {total:,})" if each.around else f"{each.name} of {total:,}")
         elif before is not None and after is not None:
-            titles.append(f"between {_series(before, after, 'and')}")
+            titles.append(f"between {_range_of_steps(before, after, 'and')}")
         else:
             titles.append(f"after {before.name}" if before is not None else f"before {after.name}" if after else "")
     return titles
 
 
-def _series(first: Round, last: Round, word: str = "to") -> str:
+def _range_of_steps(first: Round, last: Round, word: str = "to") -> str:
     """Return `steps 1 to 3`, `epoch 1, step 1 to epoch 2, step 3`."""
     if first.number == last.number:
         return first.name
@@ -303,7 +303,7 @@ def cast_rounds(
         for event in part:
             if each.begin in wanted and before is not None and isinstance(event, GradAccumulated):
                 if (first := holding.since(event.tensor)) is not None:
-                    held[event.tensor] = _series(first, before)
+                    held[event.tensor] = _range_of_steps(first, before)
             event.apply(frame)
             if each.number and isinstance(event, NodeCreated) and not event.found:
                 others.add(event.node)
@@ -367,7 +367,7 @@ def _left(rounds: Sequence[Round]) -> str:
     """Return `steps 4 to 499 are left out; show(step=4) shows step 4`."""
     first, last = rounds[0], rounds[-1]
     verb = "is" if first is last else "are"
-    return f"{_series(first, last)} {verb} left out; show(step={first.number}) shows {first.name}"
+    return f"{_range_of_steps(first, last)} {verb} left out; show(step={first.number}) shows {first.name}"
 
 
 # One storyboard of several.

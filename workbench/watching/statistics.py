@@ -49,7 +49,7 @@ class WorkbenchStatistics:
         return [_norm(tensor._array) for tensor in tensors]
 
     def changes(self, tensors: Iterable[Any], before: list[Any]) -> list[Any]:
-        """Return for each tensor the norm of its change."""
+        """Return the norm of the difference between each tensor and its earlier copy in `before`."""
         return [_norm(tensor._array - then) for tensor, then in zip(tensors, before, strict=True)]
 
     def dead_share(self, output: Any) -> Any:

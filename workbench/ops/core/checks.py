@@ -268,11 +268,12 @@ def expanded(t: Tensor, size: Shape) -> Shape:
                 "equal to the number of dimensions in the tensor ({})"
             ).format(kind, list(shape), list(size), *counts)
         )
-    return _expanded(shape, *size)
+    return _expanded_shape(shape, *size)
 
 
 @functools.lru_cache(1000, typed=True)
-def _expanded(shape: Shape, *size: int) -> Shape:
+def _expanded_shape(shape: Shape, *size: int) -> Shape:
+    """Return the shape that `expand(*size)` gives; -1 keeps a dimension."""
     have = (1,) * (len(size) - len(shape)) + shape
     for dim in range(len(size) - 1, -1, -1):
         if dim < len(size) - len(shape) and size[dim] < 0:

@@ -2,7 +2,7 @@
 
 import { fill, focusOn, html, keysAt, list, upon } from "./drawing.js";
 import { teller } from "./caption.js";
-import { easel } from "./easel.js";
+import { viewer } from "./viewer.js";
 import { BUSY, change, living, wire } from "./kernel.js";
 import { stacked } from "./stacked.js";
 
@@ -55,7 +55,7 @@ export function renderGrowing({ model, el }) {
     stage?.destroy();
     const seen = stacked(story = given, el.clientWidth);
     items = living(seen);
-    stage = easel(el, seen, items, { label: story.title, name: explores ? "wb-explore" : "", bar, below, chosen });
+    stage = viewer(el, seen, items, { label: story.title, name: explores ? "wb-explore" : "", bar, below, chosen });
     if (bar.contains(held)) focusOn(held);
     see(items.boxes.values());
   }

@@ -10,7 +10,7 @@
 import { LOOSE, assign, entries, fill, focusOn, fromEntries, html, keysAt, list, max, min, upon, words } from "./drawing.js";
 import { briefly, hasRoom } from "./brief.js";
 import { teller } from "./caption.js";
-import { easel, findable, labelsOf, withHeld } from "./easel.js";
+import { viewer, findable, labelsOf, withHeld } from "./viewer.js";
 import { folded, openedFor } from "./fold.js";
 import { keeper } from "./kept.js";
 import { prediction } from "./predicting.js";
@@ -147,7 +147,7 @@ function stage(el, storyboard, options = {}) {
   const tabs = options.tabs?.();
   if (tabs) bar.prepend(tabs.element);
   if (options.leave) bar.prepend(button("table", "Back to table", options.leave, "← Table"));
-  const { root, drawn, view, redraw, point, chosen, menu, placeOf, hold, look, selected, select, destroy } = easel(el, storyboard, story, {
+  const { root, drawn, view, redraw, point, chosen, menu, placeOf, hold, look, selected, select, destroy } = viewer(el, storyboard, story, {
     label: `Player: ${words(storyboard.title) || "Picture"}`, bar, under: film?.element, below: [guess.element, caption], keys: [...KEYS, ...(film ? PART_KEYS : []), ...(options.leave ? INSIDE_KEYS : [])],
     bound: { ...bound, p: () => last && predicting.act() }, choices: [last && predicting].filter(Boolean),
     legend: [storyboard.legend, options.hint].filter(Boolean).join(" "),

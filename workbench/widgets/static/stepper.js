@@ -6,7 +6,7 @@
 
 import { assign, entries, fill, focusOn, html, keysAt, list, picture, svg, upon, words } from "./drawing.js";
 import { teller } from "./caption.js";
-import { easel, labelsOf, withHeld } from "./easel.js";
+import { viewer, labelsOf, withHeld } from "./viewer.js";
 import { renderGrowing } from "./growing.js";
 import { folded } from "./fold.js";
 import { AGAIN, BUSY, change, living, lostWith, refreshed, renewed, wire } from "./kernel.js";
@@ -214,7 +214,7 @@ function stepperView(view, again) {
     x: () => controls.held()[0]?.focus(), d: () => see(first()),
     n: () => ask({ do: "switch", text: (shown.status.branch + 1) % shown.status.branches.length }),
   };
-  const { root, drawn, view: sight, placeOf, hold, look, chosen: looks, draw, redraw, boxOf, point, menu, destroy } = easel(el, story, items, {
+  const { root, drawn, view: sight, placeOf, hold, look, chosen: looks, draw, redraw, boxOf, point, menu, destroy } = viewer(el, story, items, {
     label: `Stepper: ${story.title}`, name: "wb-stepper", bar, below, keys: ACTS, bound, adorn, enter: fold, chosen: view.chosen,
     choices: [{ action: "predict", label: "Predict", key: "p", act: predict, on: () => view.predicts, off },
       { action: "over", label: "Run over a scope", key: "o", act: over, off }],

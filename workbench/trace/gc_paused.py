@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def uncollected() -> Generator[None]:
+def gc_paused() -> Generator[None]:
     """Pause the garbage collector: nearly everything that a large trace creates stays, so searching it is futile.
 
     For 100,000 nodes the search takes a third of the time.

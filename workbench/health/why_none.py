@@ -9,7 +9,7 @@ from .finding import at_line, operation_of
 from .graph import way_in
 from .inquiry import Answer
 from .refusals import refusal_of
-from .unreached import LOOK_ALIKE, UnreachedGradient
+from .why_unreachable import LOOK_ALIKE, UnreachedGradient
 from .zero_gradient import lost_at
 
 

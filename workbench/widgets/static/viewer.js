@@ -218,7 +218,7 @@ function contents(box, boxes) {
  */
 
 /** Put a picture up in `el`. @param {HTMLElement} el @param {Storyboard} story @param {Items} items @param {Habits} habits */
-export function easel(el, story, items, { label, name = "", bar, below = [], keys = [], bound = {}, ...habits }) {
+export function viewer(el, story, items, { label, name = "", bar, below = [], keys = [], bound = {}, ...habits }) {
   const root = playerRoot("div", name, { role: "group", "aria-label": label, tabindex: -1 });
   const choices = choicesIn(el), chosen = habits.chosen ?? recalled(choices.pictures, story, root);
   const { boxes, arrows } = items, drawn = picture(story, items), full = fullScreen(el, refit);

@@ -20,7 +20,7 @@ from .not_finite import Cause, first_cause
 from .origin_words import places_of, possible_in
 from .question import NAMED
 from .registered import grouped, registered
-from .unreached import UnreachedGradient
+from .why_unreachable import UnreachedGradient
 from .zero_gradient import blocked, canceled_at, lost_at, zero_because, zeroed_by
 
 _LONGEST = 40  # characters of a call that a sentence names
