@@ -30,6 +30,7 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 CHOICE = "not slow and not scheduled and not browser"
 PATIENCE = 1800  # seconds for the tests of a mutant
 FIRST = 60  # tests that are tried before all others
+TABLE = " entries failed: "  # in what a table of tests says
 NO_TEST = 5  # what pytest ends with where no test is chosen
 OTHERWISE = {
     **{ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "=="},
@@ -103,8 +104,8 @@ class Tests:
         self.copy = copy
         self.seconds: dict[str, float] = {}
         self.lines: dict[str, dict[int, list[str]]] = {}  # file -> line -> tests
-        self.sound: set[str] = set()  # those that fail with a mutant and pass without it
-        self.unsound: set[str] = set()  # those that fail without one, when they are run alone
+        self.alone: dict[str, str] = {}  # what those that failed with a mutant say without one
+        self.unsound: set[str] = set()  # of these, those that fail without one too, and aren't tables
 
     def learn(self, kept: Path) -> None:
         """Run all tests, and note what they run; or read it from a file that an earlier draw kept."""
@@ -135,7 +136,8 @@ class Tests:
     ) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "pytest", "-oaddopts=", "-q", "--tb=no", "-pno:cacheprovider", "-pno:nbval"]
         paths = os.pathsep.join(str(self.copy / each) for each in (".", "assets/pytest", "tests/support"))
-        told = os.environ | {"PYTHONPATH": paths, "PYTEST_ADDOPTS": ""} | environment
+        whole = {"COLUMNS": "1000000"}  # which entries of a table fail is not cut
+        told = os.environ | {"PYTHONPATH": paths, "PYTEST_ADDOPTS": ""} | whole | environment
         command += ["-m", CHOICE, *options]
         return subprocess.run(command, cwd=self.copy, env=told, capture_output=True, text=True, timeout=timeout)
 
@@ -156,12 +158,15 @@ class Tests:
             caught = next(filter(None, (self.run(some) for some in (tests[:FIRST], tests[FIRST:]) if some)), "")
             path.write_text(source, encoding="utf-8")
             test = caught.partition(" ")[2].partition("[")[0].partition(" - ")[0]
-            if test not in self.seconds or test in self.sound:
+            if test not in self.seconds:
                 return caught
-            if not self.run([test]):
-                self.sound.add(test)
+            if test not in self.alone:
+                self.alone[test] = self.run([test])
+            # A table tells which of its entries fail: more may with a mutant than without one.
+            if not self.alone[test] or (TABLE in caught and caught != self.alone[test]):
                 return caught
-            self.unsound.add(test)
+            if TABLE not in caught:
+                self.unsound.add(test)
             tests.remove(test)
 
 
