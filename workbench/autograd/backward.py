@@ -178,10 +178,7 @@ def backward(
             elements and no gradient to start with.
     """
     usual = inputs is grad_variables is None and create_graph is False
-    if usual and ran_without_task(tensors, grad_tensors, retain_graph):
-        return
-    if usual and (task := _usual_task(tensors, grad_tensors, retain_graph)) is not None:
-        task.run()
+    if usual and _ran_from_one(tensors, grad_tensors, retain_graph):
         return
     if grad_variables is not None:
         warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning)
@@ -200,26 +197,29 @@ def _flags(retain_graph: Any, create_graph: Any) -> tuple[bool, bool]:
     return create if retain_graph is None else bool(index(retain_graph)), create
 
 
-def _usual_task(output: Any, gradient: Any, retain_graph: Any) -> GraphTask | None:
-    """Return the task of a backward pass from one tensor; None for arguments that need a closer look (`_run_task`)."""
+def _ran_from_one(output: Any, gradient: Any, retain_graph: Any) -> bool:
+    """Run a backward pass from one tensor; return False for arguments that need a closer look (`_run_task`)."""
+    if ran_without_task(output, gradient, retain_graph):
+        return True
     modes = local.modes
     if type(output) is not Tensor or not (retain_graph is None or type(retain_graph) is bool):
-        return None
+        return False
     if modes.levels or state.dual is not None:
-        return None
+        return False
     root, array = edge_of(output), output._array
     if root is None:
-        return None
+        return False
     if type(gradient) is Tensor:
         seed = gradient._array
         if seed.dtype is not array.dtype or seed.shape != array.shape:
-            return None
+            return False
     elif gradient is None and array.size == 1:
         seed = np.empty(array.shape, array.dtype)
         seed.fill(1)
     else:
-        return None
-    return GraphTask([(root, output._nr)], [seed], bool(retain_graph), False)
+        return False
+    GraphTask([(root, output._nr)], [seed], bool(retain_graph), False).run()
+    return True
 
 
 def _run_task(tensors: Any, grad_tensors: Any, retain_graph: bool | None, create_graph: bool, inputs: Any) -> None:
@@ -266,10 +266,7 @@ def _backward(
         RuntimeError: if this tensor doesn't require grad, its graph is freed, or `gradient` is needed but missing.
     """
     usual = inputs is None and create_graph is False
-    if usual and ran_without_task(self, gradient, retain_graph):
-        return
-    if usual and (task := _usual_task(self, gradient, retain_graph)) is not None:
-        task.run()
+    if usual and _ran_from_one(self, gradient, retain_graph):
         return
     if local.modes.levels:
         raise events.failed(RuntimeError(errors.BACKWARD_IN_TRANSFORM), self)
