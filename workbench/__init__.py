@@ -11,7 +11,6 @@ from typing import Any as _Any
 
 from . import autograd
 from . import explanation as _explanation
-from .absent import names as _names
 from .absent import refusal as _refusal
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from .autograd.dtypes import (
@@ -50,7 +49,6 @@ from .ops.core.formats import (
     preserve_format,
     strided,
 )
-from .ops.core.names import FUNCTIONS as _operations
 from .ops.core.readable import readable
 from .ops.creation import (
     arange,
@@ -78,6 +76,8 @@ from .ops.creation import (
     zeros,
     zeros_like,
 )
+from .ops.library import FUNCTIONS as _operations
+from .ops.library.draws import normal, poisson
 
 __version__ = "0.1.0"
 double, float, half, long, int = float64, float32, float16, int64, int32
@@ -85,7 +85,7 @@ numel, is_floating_point = Tensor.numel, Tensor.is_floating_point
 
 _explanation.install()
 
-globals().update({name: _operations[name] for name in _names()["torch"] if name in _operations})
+globals().update(_operations)
 
 _on_first_use = {
     "record": "recording",
@@ -108,8 +108,6 @@ _on_first_use = {
     "layer_norm": "ops.library.normalization",
     "compile": "compiler",
     "Generator": "ops.generators",
-    "normal": "ops.library.draws",
-    "poisson": "ops.library.draws",
     **dict.fromkeys(
         (
             "BoolTensor",
@@ -190,13 +188,6 @@ _parts_on_first_use = [
 ]
 
 
-def _load_library() -> dict[str, _Any]:
-    """Load the library of operations; return all operations that PyTorch has in torch."""
-    from .ops import library  # noqa: F401
-
-    return {name: _operations[name] for name in _names()["torch"] if name in _operations}
-
-
 def __getattr__(name: str) -> _Any:
     from importlib import import_module
 
@@ -207,13 +198,11 @@ def __getattr__(name: str) -> _Any:
         return import_module(f".{name}", __name__)
     if name == "default_generator":
         return import_module(".ops.creation", __name__).generator()
-    if name == "__all__":
-        return [each for each in __dir__() if not each.startswith("_")]
-    if name in _names()["torch"] and name in (found := _load_library()):
-        globals().update(found | globals())
-        return found[name]
     raise _refusal(f"module {__name__!r}", "torch", name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_load_library(), *_on_first_use, *_parts_on_first_use})
+    return sorted({*globals(), *_on_first_use, *_parts_on_first_use})
+
+
+__all__ = [name for name in globals() if not name.startswith("_")] + list(_on_first_use) + _parts_on_first_use

@@ -141,10 +141,7 @@ for _name, _module in [*sys.modules.items()]:  # the packages that were loaded b
 
 
 class Absent:
-    """A placeholder in Tensor for a name that PyTorch has and the core doesn't.
-
-    The library of operations replaces it by a method when any such name is first used; else the name is refused.
-    """
+    """A placeholder in a class for a name that PyTorch has and the workbench doesn't."""
 
     __slots__ = ("name",)
 
@@ -152,11 +149,5 @@ class Absent:
         self.name = name
 
     def __get__(self, instance: Any, owner: type) -> Any:
-        from importlib import import_module
-
-        import_module(f"{__package__}.ops.library")
-        found = next((vars(each)[self.name] for each in owner.__mro__ if self.name in vars(each)), self)
-        if found is not self:
-            return getattr(owner if instance is None else instance, self.name)
         whose = f"type object {owner.__name__!r}" if instance is None else f"{owner.__name__!r} object"
         raise refusal(whose, "torch.Tensor", self.name)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import workbench as torch
+from workbench import events
 from workbench.autograd import state
 
 PACKAGE = Path(torch.__file__).parent
@@ -111,3 +112,44 @@ def test_a_variable_switches_it_on(value: str, on: bool) -> None:
     given = {**os.environ, "WORKBENCH_READABLE": value}
     said = subprocess.run([sys.executable, "-c", code], env=given, capture_output=True, text=True, check=True).stdout
     assert said.strip() == str(on)
+
+
+def test_the_same_events_are_sent() -> None:
+    def program() -> None:
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1))
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+        x = torch.ones(2, 3)
+        model(x).pow(2).mean().backward()
+        optimizer.step()
+        with torch.no_grad():
+            x.add_(1).sin_()
+        (torch.arange(3) * x).sum()
+
+    def heard() -> list[str]:
+        kinds: list[str] = []
+        listener = lambda event: kinds.append(" ".join([event[0], *(each for each in event[1:] if type(each) is str)]))  # noqa: E731
+        events.listeners.append(listener)
+        try:
+            program()
+        finally:
+            events.listeners.remove(listener)
+        return kinds
+
+    usual = heard()
+    with torch.readable():
+        assert heard() == usual
+    assert len(usual) > 20
+
+
+def test_blocks_leave_no_code_behind() -> None:
+    x = torch.ones(2, requires_grad=True)
+
+    def step() -> int:
+        with torch.readable():
+            (x * x).exp().sum().backward()
+        (x * x).exp().sum().backward()
+        return len(linecache.cache)
+
+    before = step()
+    assert [step() for _ in range(3)] == [before] * 3

@@ -299,3 +299,18 @@ def test_a_hook_after_accumulation_runs_without_gradients(torch):
     with torch.no_grad():
         y = x.detach().clone()
     return seen, x, x.grad, y
+
+
+def test_leaves_that_share_a_gradient_beside_one_with_a_hook(torch: Any) -> Any:
+    def versions(program: Any, hooked: int) -> Any:
+        leaves = [torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True) for _ in range(3)]
+        leaves[hooked].register_hook(lambda grad: None)
+        program(*leaves).backward(torch.ones(2, dtype=torch.float64))
+        return [None if each.grad is None else (each.grad.tolist(), each.grad._version) for each in leaves]
+
+    return (
+        versions(lambda a, b, c: ((a + b) + (b + c)) * 2, 2),
+        versions(lambda a, b, c: (a + b) * 2, 0),
+        versions(lambda a, b, c: (a + b) * 2, 1),
+        versions(lambda a, b, c: ((a + b) + (b + c)).sin() * a, 1),
+    )

@@ -15,7 +15,7 @@ from . import dtypes, state
 from .engine import GraphTask, carries_tensors
 from .levels import AUTOGRAD, entered, lift, with_batch
 from .node import Node, edge_of, target_of
-from .plain_backward import ran_without_task
+from .plain_backward import plain_seed, ran_without_task
 from .state import local
 from .tensor import Tensor, tensor_method, wrap
 
@@ -206,17 +206,8 @@ def _ran_from_one(output: Any, gradient: Any, retain_graph: Any) -> bool:
         return False
     if modes.levels or state.dual is not None:
         return False
-    root, array = edge_of(output), output._array
-    if root is None:
-        return False
-    if type(gradient) is Tensor:
-        seed = gradient._array
-        if seed.dtype is not array.dtype or seed.shape != array.shape:
-            return False
-    elif gradient is None and array.size == 1:
-        seed = np.empty(array.shape, array.dtype)
-        seed.fill(1)
-    else:
+    root, seed = edge_of(output), plain_seed(output, gradient)
+    if root is None or seed is None:
         return False
     GraphTask([(root, output._nr)], [seed], bool(retain_graph), False).run()
     return True

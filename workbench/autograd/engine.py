@@ -8,8 +8,9 @@ recursion, so a chain may be as long as memory allows.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping
 from operator import call
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -145,11 +146,10 @@ class GraphTask:
     """
 
     targets: list[tuple[Node, int]] | None = None
-    captured: list[Any] = []  # what arrived at each target
     accumulate = False
     outer: Any = None  # the task that runs around it
     node: Node | None = None  # the one that is running
-    _captures: dict[Node, list[tuple[int, int]]] = {}
+    _captures: Mapping[Node, list[tuple[int, int]]] = MappingProxyType({})
     _needed: set[Node] | None = None
     _begun = _over = False
     # Made when first asked for: what is to be called in the end; what others keep for as long as this backward, a list
@@ -170,15 +170,17 @@ class GraphTask:
         self.roots, self.seeds = roots, seeds
         self.keep_graph, self.create_graph = keep_graph, create_graph
         self.tensors = carries_tensors(create_graph)
+        self.captured: list[Any] = [None] * len(targets or ())  # what arrived at each target
         self._buffers: dict[Node, Any] = {}
         self._ready: list[Node] = []
         self._waiting = count_uses(roots)  # how many deliveries each reachable node waits for
         if targets is not None:
             self.targets, self.accumulate = targets, accumulate
-            self.captured, self._captures = [None] * len(targets), {}
             self._needed = nodes_towards({node for node, _ in targets}, roots, self._waiting)
+            captures: dict[Node, list[tuple[int, int]]] = {}
             for index, (node, nr) in enumerate(() if accumulate else targets):
-                self._captures.setdefault(node, []).append((nr, index))
+                captures.setdefault(node, []).append((nr, index))
+            self._captures = captures
 
     @classmethod
     def detached_task(cls, root: Node, nr: int, seed: Any, keep_graph: bool) -> GraphTask:
@@ -186,7 +188,7 @@ class GraphTask:
         task = object.__new__(cls)
         task.roots, task.seeds = [(root, nr)], [seed]
         task.keep_graph, task.create_graph, task.tensors = keep_graph, False, False
-        task._buffers, task._ready, task._begun = {}, [], True
+        task._buffers, task._ready, task.captured, task._begun = {}, [], [], True
         return task
 
     def __getattr__(self, name: str) -> Any:
@@ -334,11 +336,11 @@ class GraphTask:
     def _run_ready(self, limit: int, is_quiet: bool) -> bool:
         """Run the ready nodes: those without hooks and captures here, the others by `_run_node`.
 
-        The only node that is ready needs no queue. A leaf runs before all others: as soon as its gradient is there.
+        The only node that is ready needs no queue.
         """
         ready, buffers, captures = self._ready, self._buffers, self._captures
         keep, tensors, needed, heard = self.keep_graph, self.tensors, self._needed, listeners
-        left, run, at_once = limit, call if is_quiet else self._runner(), limit < 0 and not tensors
+        left, run = limit, call if is_quiet else self._runner()
         node: Any = None
         grad: Any = None
         out: Any
@@ -367,21 +369,18 @@ class GraphTask:
                 node = grad = None
                 continue
             grads, out, grad = [out] if node.arity == 1 else [*out[::-1]], None, None
-            node, grad = self._deliver(node, grads, at_once)
+            node, grad = self._deliver(node, grads)
         if node is not None:  # the limit is reached: it is the next one's turn at the next step
             buffers[node] = grad
             push_ready(ready, node)
         return left != limit
 
-    def _deliver(self, node: Node, grads: list[Any], at_once: bool) -> tuple[Node | None, Any]:
+    def _deliver(self, node: Node, grads: list[Any]) -> tuple[Node | None, Any]:
         """Hand gradients, the last first in the list, to the nodes they are for; return the only one that is ready.
 
-        Return it with its gradient, or (None, None): then the next one comes from the queue. A leaf runs `at_once` if
-        nothing looks at it.
+        Return it with its gradient, or (None, None): then the next one comes from the queue.
         """
         waiting, buffers, ready, needed = self._waiting, self._buffers, self._ready, self._needed
-        if listeners or state.anomaly or self._captures:
-            at_once = False
         alone, held = None, None
         for parent in node.leads_to():
             grad = grads.pop()
@@ -393,22 +392,16 @@ class GraphTask:
                 if uses > 1:
                     waiting[parent] = uses - 1
                     continue
-            elif parent.arity:
-                if alone is None and not ready:
-                    alone, held = parent, grad
-                    continue
-                buffers[parent] = grad
-            elif at_once and parent.extra is None and grad is not None and not parent.variable._meta.post_accumulate:
-                self.node = parent
-                parent.vjp(grad)
+            elif alone is None and not ready:
+                alone, held = parent, grad
                 continue
             else:
                 buffers[parent] = grad
+            if alone is not None:  # not the only one
+                buffers[alone] = held
+                push_ready(ready, alone)
+                alone = held = None
             push_ready(ready, parent)
-        if alone is not None and ready:
-            buffers[alone], held = held, None
-            push_ready(ready, alone)
-            alone = None
         return alone, held
 
     def _run_node(self, node: Node) -> Any:

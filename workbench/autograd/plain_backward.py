@@ -31,17 +31,11 @@ def ran_without_task(output: Any, gradient: Any, keep_graph: bool | None) -> boo
         return False
     if keep_graph is not None and type(keep_graph) is not bool:
         return False
-    modes, array = local.modes, output._array
+    modes = local.modes
     if modes.levels or modes.task is not None or state.dual is not None:
         return False
-    if type(gradient) is Tensor:
-        seed = gradient._array
-        if seed.dtype is not array.dtype or seed.shape != array.shape:
-            return False
-    elif gradient is None and array.size == 1:
-        seed = np.empty(array.shape, array.dtype)
-        seed.fill(1)
-    else:
+    seed = plain_seed(output, gradient)
+    if seed is None:
         return False
     root: Any = edge_of(output)
     found = _inputs_of_plain_nodes(root)
@@ -68,6 +62,19 @@ def ran_without_task(output: Any, gradient: Any, keep_graph: bool | None) -> boo
     if task.callbacks:
         task.run(0)  # nothing is left but to call back
     return True
+
+
+def plain_seed(output: Tensor, gradient: Any) -> np.ndarray | None:
+    """Return the array that a backward pass from one tensor begins with; None if it needs a closer look."""
+    array = output._array
+    if type(gradient) is Tensor:
+        seed = gradient._array
+        return seed if seed.dtype is array.dtype and seed.shape == array.shape else None
+    if gradient is not None or array.size != 1:
+        return None
+    seed = np.empty(array.shape, array.dtype)
+    seed.fill(1)
+    return seed
 
 
 def _walk(root: Any, nr: int, seed: Any, keep_graph: bool, inputs: dict[Any, Any], task: GraphTask | None) -> None:

@@ -178,6 +178,11 @@ def _forget_other_threads() -> None:
             slow_path_reasons[name] = True
 
 
+def is_plain() -> bool:
+    """Return True if nothing unusual is on but readable mode, which changes no write of arrays into arrays."""
+    return not slow_path_reasons or slow_path_reasons.keys() == {"readable"}
+
+
 def set_grad(on: bool) -> bool:
     """Switch this thread's grad mode and return what it was."""
     modes = local.modes

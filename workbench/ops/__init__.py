@@ -7,8 +7,7 @@ these; these don't know it.
 from importlib import import_module
 from typing import Any
 
-from ..absent import NO_ATTRIBUTE, Absent, names
-from ..autograd.tensor import Tensor, refuse_writes
+from ..absent import NO_ATTRIBUTE
 from . import (
     arithmetic,
     assignment,
@@ -37,19 +36,11 @@ from . import (
 from .core.names import FUNCTIONS, give_names
 
 give_names()
-refuse_writes()
-for _name in {*names()["torch.Tensor"]}.difference(*map(vars, Tensor.__mro__)):
-    setattr(Tensor, _name, Absent(_name))
-Tensor.__dir__ = lambda self: [name for name in object.__dir__(self) if name not in _library().ABSENT]
-
-
-def _library() -> Any:
-    return import_module(".library", __name__)
 
 
 def __getattr__(name: str) -> Any:
     if name in ("REGISTRY", "report"):  # these know of every operation
-        return _library().whole(name)
+        return import_module(".library", __name__).whole(name)
     raise AttributeError(NO_ATTRIBUTE.format(f"module {__name__!r}", name))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy._core.umath import clip  # pyright: ignore[reportAttributeAccessIssue]  # NumPy's stub leaves it out
 
-from ..autograd.state import compute, local, no_grad_threads, silent, slow_path_reasons
+from ..autograd.state import compute, is_plain, local, no_grad_threads, silent, slow_path_reasons
 from ..autograd.tensor import Parameter, Tensor, storage_of
 from ..events import emit, listeners
 from . import arithmetic, comparison, division, masks, math
@@ -33,7 +33,7 @@ def _tell_write(t: Tensor, name: str, node: Any, given: tuple[Any, ...]) -> None
 
 def _is_quiet(t: Tensor) -> bool:
     """Return True if to write into the array is all there is to do."""
-    if slow_path_reasons or (type(t) is not Tensor and type(t) is not Parameter):
+    if (slow_path_reasons and not is_plain()) or (type(t) is not Tensor and type(t) is not Parameter):
         return False
     if (t._rg or t._meta is not None) and _is_recorded(t):
         return False
@@ -50,7 +50,7 @@ def descend(t: Tensor, grad: Tensor, rate: Any) -> None:
     """`t.sub_(grad * rate)`, of which most is settled where both are plain and nothing is recorded."""
     a, g = t._array, grad._array
     if (
-        not slow_path_reasons
+        (not slow_path_reasons or is_plain())
         and no_grad_threads
         and not local.modes.grad
         and (type(t) is Parameter or type(t) is Tensor)

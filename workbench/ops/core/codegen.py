@@ -135,9 +135,13 @@ def _late(op: Any, method: str) -> Any:
     def first(node: Any, *given: Any) -> Any:
         if state.readable:
             return METHODS[method](node, *given)
-        text = _backward_text(op, method) if method in BACKWARDS else _saved_text(op, method)
-        function = compiled(text, method, TENSORS if "tensors" in method else ARRAYS, op)
+        function = op.methods.get(method)
+        if function is None:
+            text = _backward_text(op, method) if method in BACKWARDS else _saved_text(op, method)
+            function = op.methods[method] = compiled(text, method, TENSORS if "tensors" in method else ARRAYS, op)
         setattr(op.node, method, function)
+        if state.readable:  # another thread has begun it between these lines
+            setattr(op.node, method, first)
         return function(node, *given)
 
     return first

@@ -35,5 +35,5 @@ def give_names() -> None:
         for alias, own in [(also + end, name + end) for also in variants.also for end in ("", "_")]:
             if own in made:
                 FUNCTIONS[alias] = under_name(made[own], alias)
-            if type(methods.get(own)) is FunctionType:
+            if own in methods:
                 setattr(Tensor, alias, under_name(methods[own], alias, "Tensor"))

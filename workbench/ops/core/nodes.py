@@ -151,7 +151,10 @@ def _is_wanted(op: Any, parent: Any, needed: Any) -> bool:
 
 
 def written(op: Any, name: str, method: str, words: dict[str, Any]) -> Any:
-    """Return a formula as a function of all that a node knows; a debugger finds it where the op is declared."""
+    """Return a formula as a function of all that a node knows; a debugger stops at its line of the declaration.
+
+    A formula that is computed, or written over several lines, has the line where the declaration begins.
+    """
     known = op.written
     if (name, method) not in known:
         reads = op.reads[name]
@@ -159,15 +162,15 @@ def written(op: Any, name: str, method: str, words: dict[str, Any]) -> Any:
         names = dict.fromkeys(["grad", "node", *reads.tensors, *(f"{s}_shape" for s in reads.shapes), *reads.arguments])
         tree = ast.parse(f"lambda {', '.join(names)}, **others: {text}", mode="eval")
         file, first = op.declared
-        ast.increment_lineno(tree, _line_of(file, first, op.formulas[name]) - 1)
+        ast.increment_lineno(tree, _line_of(file, first, f'{name}="{op.formulas[name]}"') - 1)
         known[name, method] = eval(compile(tree, file, "eval"), words)
     return known[name, method]
 
 
 def _line_of(file: str, first: int, formula: str) -> int:
-    """Return the line of a formula: the first with its text from where the op is declared, else that line."""
+    """Return the line of a formula: the first with its text from where the op is declared, else where that begins."""
     lines = linecache.getlines(file)[first - 1 : first + 29]
-    return next((first + i for i, line in enumerate(lines) if f'"{formula}"' in line), first)
+    return next((first + i for i, line in enumerate(lines) if formula in line), first)
 
 
 def release(node: Any) -> bool:

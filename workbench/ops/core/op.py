@@ -179,12 +179,14 @@ def _reads(op: Op) -> dict[str, codegen.Reads]:
 
 
 # Made when first asked for: what each formula reads, the class of the op's nodes and its slots, its formulas as
-# functions, and the op's compiled function for where what is unusual has been asked about already.
+# functions, the compiled methods of its nodes, and the op's compiled function for where what is unusual has been asked
+# about already.
 MADE: dict[str, Callable[[Op], Any]] = {
     "reads": _reads,
     "node": codegen.node_class,
     "slots": nodes.Slots,
     "written": lambda op: {},
+    "methods": lambda op: {},
     "usual": lambda op: op_function(op, run_odd, slow_path_reasons={}),
 }
 

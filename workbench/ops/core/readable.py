@@ -37,7 +37,7 @@ class readable(ContextDecorator):
         block = object()
         self._open.append(block)
         state.readable[block] = state.slow_path_reasons["readable"] = True
-        for op in (*REGISTRY.values(), *SEVERAL.values()):
+        for op in (*REGISTRY.values(), *SEVERAL.values()) if len(state.readable) == 1 else ():
             if "node" in vars(op):
                 late_methods(op, op.node)  # those that were generated become those of nodes.py, until the block ends
         return self

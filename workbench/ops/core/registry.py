@@ -19,7 +19,7 @@ SEVERAL: dict[str, Any] = {}  # the operations with several outputs
 
 
 class Variants:
-    """A function that users call by its name, and what else the name may do; `workbench/ops/__init__.py` makes it."""
+    """A function that users call by its name, and what else the name may do; `give_names` (names.py) makes it."""
 
     __slots__ = ("function", "in_place", "also")
 

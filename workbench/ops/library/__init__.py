@@ -1,13 +1,14 @@
 """The families of operations that the engine and a first lesson do without; importing them gives Tensor their methods.
 
-They load when one of their names is first used. Those below that give Tensor no method load one by one.
+The front door of the package loads them. Those below that give Tensor no method load on first use, one by one.
 """
 
 from importlib import import_module
 from typing import Any
 
-from ...absent import NO_ATTRIBUTE, Absent
+from ...absent import NO_ATTRIBUTE, Absent, names
 from ...autograd.tensor import Tensor, refuse_writes
+from ..core.names import FUNCTIONS as _OF_ALL
 from ..core.names import give_names
 from . import (
     activation,
@@ -37,7 +38,13 @@ from . import (
 
 give_names()
 refuse_writes()
-ABSENT = {name for name, own in vars(Tensor).items() if type(own) is Absent}
+
+_known = {*names()["torch"]}
+FUNCTIONS = {name: function for name, function in _OF_ALL.items() if name in _known}  # those that PyTorch has in torch
+ABSENT = {*names()["torch.Tensor"]}.difference(*map(vars, Tensor.__mro__))
+for _name in ABSENT:
+    setattr(Tensor, _name, Absent(_name))
+Tensor.__dir__ = lambda self: [name for name in object.__dir__(self) if name not in ABSENT]
 
 _LATER = "convolution folds layers losses normalization padding piecewise pixels pooling resampling".split()
 
@@ -57,6 +64,7 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "ABSENT",
+    "FUNCTIONS",
     "activation",
     "batched_indices",
     "batched_layers",
