@@ -160,7 +160,7 @@ def test_the_most_frequent_misconception_stands_first(lesson: Assignment) -> Non
     ]
     page = Read(page_of(found, "in"))
     first, second = (
-        page.words.index(f"{n} × {each.told}") for n, each in zip((2, 1), fork.misconceptions[1::-1], strict=True)
+        page.words.index(f"{n} × {each.in_words}") for n, each in zip((2, 1), fork.misconceptions[1::-1], strict=True)
     )
     assert first < second
     assert "Who1, 2" in page.words and [row[1] for row in page.rows[1:4]] == ["○ wrong"] * 3

@@ -83,7 +83,9 @@ def no_solution_is_in(file: Path, folder: Path) -> None:
             assert exercise.solution
         assert exercise.is_code == teachers[name].is_code
         assert [each for each in own if exercise.judge(each).right] == [], "another function of the file solves it"
-        assert [each.told for each in exercise.misconceptions] == [each.told for each in teachers[name].misconceptions]
+        assert [each.in_words for each in exercise.misconceptions] == [
+            each.in_words for each in teachers[name].misconceptions
+        ]
 
 
 @pytest.mark.slow

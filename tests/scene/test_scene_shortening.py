@@ -236,7 +236,7 @@ def test_of_many_rounds_the_first_and_the_last_stay_with_their_boxes():
     assert [step.caption for step in short.steps[-24:]] == captions[-24:]
     boxes = set(short.scene.boxes)
     assert 5 < len(boxes) < 22 < len(board.scene.boxes)
-    seen = {id for id in board.scene.boxes if board.folding.stands[id] == id}
+    seen = {id for id in board.scene.boxes if board.folding.visible_box[id] == id}
     assert f"and {len(seen) - len(boxes)} boxes that come in between" in short.steps[24].caption
     last, whole = short.at(len(short.steps) - 1).boxes, board.at(len(board.steps) - 1).boxes
     assert {id: box.state for id, box in last.items()} == {id: whole[id].state for id in boxes}

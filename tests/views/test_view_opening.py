@@ -286,7 +286,7 @@ def test_all_that_a_closed_group_makes_one_step_is_told_in_one_sentence(name):
         closed = Storyboard(board.scene, board.steps, opened=around[group], runs=board.runs)
         for first, last, caption in closed.stops:
             place = board.steps[last].place
-            if first < last and place is not None and closed.folding.stands[place] == group:
+            if first < last and place is not None and closed.folding.visible_box[place] == group:
                 several += 1
                 assert (first, last, caption) in board.runs[group]
                 title, _ = rounds_apart(board.scene.boxes[group].title)
