@@ -45,6 +45,7 @@ PURPOSES = {
     "utils": "checkpoints, batches",
     "version": "of what this is",
     "views": "frames to pictures",
+    "auditing": "what is wrong with a Function",
     "widgets": "live in a notebook",
 }
 

@@ -22,7 +22,7 @@ PACKAGE = CHECKOUT / "workbench"
 LAYERS = (
     ("classroom",),
     ("callbacks", "widgets"),
-    ("live_recording", "watching", "tools"),
+    ("auditing", "live_recording", "watching", "tools"),
     ("views", "recording", "explanation", "diagnosis", "serialization"),
     ("stepper",),
     ("bridges",),

@@ -15,7 +15,7 @@ PARTS = {
     "autograd/functional.py autograd/variable.py",
     "compat": "amp.py backends/ compiler.py cuda/ jit.py settings.py version.py ops/library/kinds.py",
     "pictures": "trace/ views/ scene/ widgets/ stepper/ tools/ recording.py live_recording.py serialization.py",
-    "diagnosis": "health/ watching/ callbacks/ diagnosis.py explanation.py",
+    "diagnosis": "health/ auditing/ watching/ callbacks/ diagnosis.py explanation.py",
     "bridges": "bridges/",
     "course": "classroom/ cli/",
     "front door": "__init__.py __main__.py",

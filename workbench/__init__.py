@@ -92,6 +92,7 @@ _on_first_use = {
     "show": "recording",
     "load": "serialization",
     "save": "serialization",
+    "audit": "auditing",
     "jacobian": "tools.jacobian",
     "check": "tools.jacobian",
     "compare": "views.compare",

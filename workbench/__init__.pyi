@@ -42,6 +42,7 @@ from .amp import is_autocast_enabled as is_autocast_enabled
 from .amp import set_autocast_cache_enabled as set_autocast_cache_enabled
 from .amp import set_autocast_dtype as set_autocast_dtype
 from .amp import set_autocast_enabled as set_autocast_enabled
+from .auditing import audit as audit
 from .autograd.dtypes import dtype as dtype
 from .autograd.function import Function as Function
 from .autograd.grad_mode import enable_grad as enable_grad
