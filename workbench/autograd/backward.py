@@ -15,7 +15,7 @@ from . import dtypes, state
 from .engine import GraphTask, carries_tensors
 from .levels import AUTOGRAD, entered, lift, with_batch
 from .node import Node, edge_of, target_of
-from .plain_backward import plain_seed, ran_without_task
+from .plain_backward import ran_without_task
 from .state import local
 from .tensor import Tensor, tensor_method, wrap
 
@@ -199,18 +199,29 @@ def _flags(retain_graph: Any, create_graph: Any) -> tuple[bool, bool]:
 
 def _ran_from_one(output: Any, gradient: Any, retain_graph: Any) -> bool:
     """Run a backward pass from one tensor; return False for arguments that need a closer look (`_run_task`)."""
-    if ran_without_task(output, gradient, retain_graph):
-        return True
-    modes = local.modes
     if type(output) is not Tensor or not (retain_graph is None or type(retain_graph) is bool):
         return False
-    if modes.levels or state.dual is not None:
+    if local.modes.levels or state.dual is not None:
         return False
-    root, seed = edge_of(output), plain_seed(output, gradient)
-    if root is None or seed is None:
+    seed, keep_graph = _plain_seed(output, gradient), bool(retain_graph)
+    if seed is None or (root := edge_of(output)) is None:
         return False
-    GraphTask([(root, output._nr)], [seed], bool(retain_graph), False).run()
+    if not ran_without_task(root, output._nr, seed, keep_graph):
+        GraphTask([(root, output._nr)], [seed], keep_graph, False).run()
     return True
+
+
+def _plain_seed(output: Tensor, gradient: Any) -> np.ndarray | None:
+    """Return the array that a backward pass from one tensor begins with; None if it needs a closer look."""
+    array = output._array
+    if type(gradient) is Tensor:
+        seed = gradient._array
+        return seed if seed.dtype is array.dtype and seed.shape == array.shape else None
+    if gradient is not None or array.size != 1:
+        return None
+    seed = np.empty(array.shape, array.dtype)
+    seed.fill(1)
+    return seed
 
 
 def _run_task(tensors: Any, grad_tensors: Any, retain_graph: bool | None, create_graph: bool, inputs: Any) -> None:

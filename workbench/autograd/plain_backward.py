@@ -15,43 +15,34 @@ from .. import errors
 from ..events import failed, listeners
 from . import state
 from .engine import GraphTask, add_gradient, push_ready
-from .node import ScopeOnlyExtra, edge_of
+from .node import ScopeOnlyExtra
 from .saved_tensors import Packed
 from .state import local, no_grad_threads, quietly, set_grad, silent, total
-from .tensor import Tensor
 
 
-def ran_without_task(output: Any, gradient: Any, keep_graph: bool | None) -> bool:
+def ran_without_task(root: Any, nr: int, seed: np.ndarray, keep_graph: bool) -> bool:
     """Run a backward pass through built-in nodes and Functions without hooks or listeners, twice as fast as a task.
 
-    Return False, with nothing run, for any other graph, and for a gradient of another shape or dtype. A
-    Function's backward still finds a task; if it adds a listener or a hook, that task runs the rest.
+    Return False, with nothing run, for any other graph. A Function's backward still finds a task; if it adds a
+    listener or a hook, that task runs the rest.
     """
-    if listeners or state.anomaly or state.readable or Packed.exist or type(output) is not Tensor:
-        return False
-    if keep_graph is not None and type(keep_graph) is not bool:
-        return False
     modes = local.modes
-    if modes.levels or modes.task is not None or state.dual is not None:
+    if listeners or state.anomaly or state.readable or Packed.exist or modes.task is not None:
         return False
-    seed = plain_seed(output, gradient)
-    if seed is None:
-        return False
-    root: Any = edge_of(output)
     found = _inputs_of_plain_nodes(root)
     if found is None:
         return False
     inputs, users = found
     if not users:
-        silent().run(_walk, root, output._nr, seed, bool(keep_graph), inputs, None)
+        silent().run(_walk, root, nr, seed, keep_graph, inputs, None)
         return True
-    task = GraphTask.detached_task(root, output._nr, seed, bool(keep_graph))
+    task = GraphTask.detached_task(root, nr, seed, keep_graph)
     before, depth = modes.grad, modes.depth
     try:
         modes.depth = depth + 1
         set_grad(False)
         modes.task = task
-        _walk(root, output._nr, seed, bool(keep_graph), inputs, task)
+        _walk(root, nr, seed, keep_graph, inputs, task)
     finally:
         modes.task, modes.depth = None, depth
         modes.grad = before
@@ -62,19 +53,6 @@ def ran_without_task(output: Any, gradient: Any, keep_graph: bool | None) -> boo
     if task.callbacks:
         task.run(0)  # nothing is left but to call back
     return True
-
-
-def plain_seed(output: Tensor, gradient: Any) -> np.ndarray | None:
-    """Return the array that a backward pass from one tensor begins with; None if it needs a closer look."""
-    array = output._array
-    if type(gradient) is Tensor:
-        seed = gradient._array
-        return seed if seed.dtype is array.dtype and seed.shape == array.shape else None
-    if gradient is not None or array.size != 1:
-        return None
-    seed = np.empty(array.shape, array.dtype)
-    seed.fill(1)
-    return seed
 
 
 def _walk(root: Any, nr: int, seed: Any, keep_graph: bool, inputs: dict[Any, Any], task: GraphTask | None) -> None:
