@@ -210,6 +210,7 @@ def plain(torch: Any) -> dict[str, tuple[Any, ...]]:
 def declaring(torch: Any) -> dict[str, tuple[Any, ...]]:
     """Functions that declare more, modules and plain functions."""
     nn, x = torch.nn, matrix(torch)
+    weight = torch.ones(2, requires_grad=True)
 
     class Both(torch.autograd.Function):
         generate_vmap_rule = True
@@ -262,6 +263,7 @@ def declaring(torch: Any) -> dict[str, tuple[Any, ...]]:
         "a module with buffers": (nn.BatchNorm1d(3), x),
         "a function": (torch.nn.functional.softmax, x, -1),
         "a view": (lambda a: a.t(), x),
+        "a parameter among the outputs": (lambda a: (a * 2, weight), x),
     }
 
 

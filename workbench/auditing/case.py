@@ -52,11 +52,23 @@ class Case:
         return made
 
     def run(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
-        """Call the target; return its outputs that are tensors. Random numbers are the same at every call."""
+        """Call the target; return its outputs that are tensors."""
+        return self.called(self.arguments(leaves))
+
+    def arguments(self, leaves: Sequence[Any]) -> list[Any]:
+        """Return what the target is given: never a leaf that requires grad, which may not be written in place."""
+        return [each * 1 if self.is_tensor(each) and each.requires_grad else each for each in leaves]
+
+    def called(self, given: Sequence[Any]) -> tuple[Any, ...]:
+        """Return the outputs for these very arguments, with the same random numbers at every call."""
         self.engine.manual_seed(0)
-        # What works in place may not be given a leaf that requires grad.
-        given = [each * 1 if self.is_tensor(each) and each.requires_grad else each for each in leaves]
         return self.outputs(self.call(*given))
+
+    def graph(self, dtype: Any = None) -> tuple[list[Any], list[Any], list[Any]]:
+        """Return fresh leaves, the differentiable outputs of a run on them, and a gradient for each output."""
+        leaves = self.leaves(dtype)
+        outputs = self.differentiable(self.run(leaves))
+        return leaves, outputs, self.seeds(outputs)
 
     def precise(self) -> Any:
         """Return float64 if the target takes it and keeps it, else None for the dtype of the inputs."""

@@ -36,6 +36,14 @@ def apart(case: Case, a: Any, b: Any) -> float:
     return gap / size if gap == gap else float("inf")
 
 
+def first_apart(case: Case, found: list[Any], expected: list[Any]) -> tuple[str, Any, Any] | None:
+    """Return the name and both gradients of the first wanted input for which they differ; None if none does."""
+    for place, a, b in zip(case.wanted, found, expected, strict=True):
+        if apart(case, a, b) > tolerance(case, b):
+            return case.name(place), a, b
+    return None
+
+
 def shown(case: Case, t: Any) -> str:
     values = [f"{each:.4g}" for each in t.detach().reshape(-1)[:4].tolist()]
     more = ", …" if t.numel() > 4 else ""

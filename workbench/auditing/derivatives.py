@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .case import Case
@@ -14,10 +14,7 @@ STEP = 1e-5  # in float64
 
 def derivative(case: Case) -> Seen:
     """Compare `backward` with central differences, in float64 if it takes that, input by input."""
-    dtype = case.precise()
-    leaves = case.leaves(dtype)
-    outputs = case.differentiable(case.run(leaves))
-    seeds = case.seeds(outputs)
+    leaves, outputs, seeds = case.graph(case.precise())
     found = case.gradients(outputs, leaves, seeds)
     for place, grad in zip(case.wanted, found, strict=True):
         expected = _differences(case, leaves, place, lambda given: _total(case, given, seeds))
@@ -80,8 +77,7 @@ def second_derivative(case: Case) -> Seen:
         raise NotApplicable("it takes no float64")
     if case.is_once_differentiable:
         raise NotApplicable("its `backward` is `once_differentiable`")
-    leaves = case.leaves(engine.float64)
-    seeds = case.seeds(case.differentiable(case.run(leaves)))
+    leaves, _, seeds = case.graph(engine.float64)
 
     def slope_at(given: list[Any], **how: Any) -> Any:
         grads = case.gradients(case.differentiable(case.run(given)), given, seeds, **how)
@@ -98,9 +94,8 @@ def second_derivative(case: Case) -> Seen:
             have = "0, because there is no graph to it" if grad is None else shown(case, grad)
             return failed(
                 f"The second derivative by {case.name(place)} is {have}, but by differences {shown(case, expected)}.",
-                "Compute in `backward` from saved inputs and outputs only: save an intermediate as an output, "
-                "or recompute "
-                "it. If second derivatives aren't wanted, decorate `backward` with `once_differentiable`.",
+                "Compute in `backward` from saved inputs and outputs only: save an intermediate as an output, or "
+                "recompute it. If second derivatives aren't wanted, decorate `backward` with `once_differentiable`.",
                 "backward",
             )
     return PASS
@@ -112,21 +107,14 @@ def declares_jvp(case: Case) -> Seen:
         raise NotApplicable("it defines no `jvp`")
     engine = case.engine
     leaves = case.leaves(engine.float64)
-    places = case.wanted
-    primals = [leaves[i].detach() for i in places]
+    primals = [leaves[i].detach() for i in case.wanted]
     tangents = case.seeds(primals, 2)
-
-    def called(*moved: Any) -> Any:
-        given = list(case.leaves(engine.float64, wanted=[]))
-        for place, each in zip(places, moved, strict=True):
-            given[place] = each
-        return case.outputs(case.call(*given))
-
     forward = engine.autograd.forward_ad
     with forward.dual_level():
         duals = [forward.make_dual(p, t) for p, t in zip(primals, tangents, strict=True)]
-        found = [forward.unpack_dual(each).tangent for each in called(*duals)]
-    ends = [called(*[p + sign * STEP * t for p, t in zip(primals, tangents, strict=True)]) for sign in (1, -1)]
+        found = [forward.unpack_dual(each).tangent for each in _at(case, duals, engine.float64)]
+    moved = [[p + sign * STEP * t for p, t in zip(primals, tangents, strict=True)] for sign in (1, -1)]
+    ends = [_at(case, each, engine.float64) for each in moved]
     for at, (tangent, up, down) in enumerate(zip(found, *ends, strict=True)):
         expected = (up - down) / (2 * STEP)
         tangent = engine.zeros_like(expected) if tangent is None else tangent
@@ -144,18 +132,10 @@ def declares_vmap(case: Case) -> Seen:
     rule = case.function is not None and getattr(case.function, "generate_vmap_rule", False)
     if case.function is None or not (rule or _defines(case, "vmap")):
         raise NotApplicable("it defines no `vmap`, and asks for no generated rule")
-    engine, places = case.engine, case.wanted
-    leaves = case.leaves(wanted=[])
-    batches = [engine.stack([leaves[i], leaves[i] * 0.5, leaves[i] + 0.25]) for i in places]
-
-    def called(*some: Any) -> Any:
-        given = list(leaves)
-        for place, each in zip(places, some, strict=True):
-            given[place] = each
-        return case.outputs(case.call(*given))
-
-    found = engine.func.vmap(called)(*batches)
-    loop = [called(*[each[i] for each in batches]) for i in range(3)]
+    engine, leaves = case.engine, case.leaves(wanted=[])
+    batches = [engine.stack([leaves[i], leaves[i] * 0.5, leaves[i] + 0.25]) for i in case.wanted]
+    found = engine.func.vmap(lambda *some: _at(case, some))(*batches)
+    loop = [_at(case, [each[i] for each in batches]) for i in range(3)]
     for at, out in enumerate(found):
         expected = engine.stack([each[at] for each in loop])
         if apart(case, out, expected) > tolerance(case, out):
@@ -165,6 +145,14 @@ def declares_vmap(case: Case) -> Seen:
                 "vmap",
             )
     return PASS
+
+
+def _at(case: Case, some: Sequence[Any], dtype: Any = None) -> tuple[Any, ...]:
+    """Return the outputs with other values for the wanted inputs."""
+    given = case.leaves(dtype, wanted=[])
+    for place, each in zip(case.wanted, some, strict=True):
+        given[place] = each
+    return case.outputs(case.call(*given))
 
 
 def _defines(case: Case, method: str) -> bool:

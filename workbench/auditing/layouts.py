@@ -6,29 +6,25 @@ from collections.abc import Iterator
 from typing import Any
 
 from .case import Case
-from .comparing import PASS, NotApplicable, Seen, apart, failed, shown, tolerance
+from .comparing import PASS, NotApplicable, Seen, apart, failed, first_apart, shown, tolerance
 
 
 def layouts(case: Case) -> Seen:
     """Give the gradient in other memory layouts: PyTorch promises none."""
-    leaves = case.leaves()
-    outputs = case.differentiable(case.run(leaves))
-    seeds = case.seeds(outputs)
+    leaves, outputs, seeds = case.graph()
     expected = case.gradients(outputs, leaves, seeds)
     for at, seed in enumerate(seeds):
         for how, other in _layouts(case, seed):
-            leaves = case.leaves()
-            outputs = case.differentiable(case.run(leaves))
+            leaves, outputs, _ = case.graph()
             given = [other if i == at else each for i, each in enumerate(seeds)]
-            found = case.gradients(outputs, leaves, given)
-            for place, a, b in zip(case.wanted, found, expected, strict=True):
-                if apart(case, a, b) > tolerance(case, b):
-                    return failed(
-                        f"With a {how} gradient of the same values, the gradient of {case.name(place)} is "
-                        f"{shown(case, a)} instead of {shown(case, b)}.",
-                        "Read the gradient by its own strides, or call `.contiguous()` on it first.",
-                        "backward",
-                    )
+            if (differs := first_apart(case, case.gradients(outputs, leaves, given), expected)) is not None:
+                name, a, b = differs
+                return failed(
+                    f"With a {how} gradient of the same values, the gradient of {name} is {shown(case, a)} instead of "
+                    f"{shown(case, b)}.",
+                    "Read the gradient by its own strides, or call `.contiguous()` on it first.",
+                    "backward",
+                )
     return PASS
 
 
@@ -47,22 +43,19 @@ def _layouts(case: Case, seed: Any) -> Iterator[tuple[str, Any]]:
 def expanded(case: Case) -> Seen:
     """Give an expanded gradient, as `sum().backward()` does: all its elements share memory."""
     engine = case.engine
-    leaves = case.leaves()
-    outputs = case.differentiable(case.run(leaves))
+    leaves, outputs, _ = case.graph()
     one = [engine.ones((), dtype=each.dtype) for each in outputs]
     expected = case.gradients(outputs, leaves, [engine.ones_like(each) for each in outputs])
-    leaves = case.leaves()
-    outputs = case.differentiable(case.run(leaves))
+    leaves, outputs, _ = case.graph()
     shared = [each.expand(tuple(out.shape)) for each, out in zip(one, outputs, strict=True)]
-    found = case.gradients(outputs, leaves, shared)
-    for place, a, b in zip(case.wanted, found, expected, strict=True):
-        if apart(case, a, b) > tolerance(case, b):
-            return failed(
-                f"With an expanded gradient of ones, the gradient of {case.name(place)} is {shown(case, a)} instead of "
-                f"{shown(case, b)}.",
-                "Don't write into the gradient, and don't assume that its memory is contiguous.",
-                "backward",
-            )
+    if (differs := first_apart(case, case.gradients(outputs, leaves, shared), expected)) is not None:
+        name, a, b = differs
+        return failed(
+            f"With an expanded gradient of ones, the gradient of {name} is {shown(case, a)} instead of "
+            f"{shown(case, b)}.",
+            "Don't write into the gradient, and don't assume that its memory is contiguous.",
+            "backward",
+        )
     return PASS
 
 
@@ -81,8 +74,7 @@ def strided_inputs(case: Case) -> Seen:
             wide.append(room.requires_grad_(each.requires_grad))
         else:
             wide.append(each)
-    engine.manual_seed(0)
-    now = case.outputs(case.call(*[(each * 1)[..., 0] if case.is_float(each) else each for each in wide]))
+    now = case.called([(each * 1)[..., 0] if case.is_float(each) else each for each in wide])
     graded = case.differentiable(now)
     found = [each[..., 0] for each in case.gradients(graded, wide, case.seeds(graded))]
     pairs = [(f"output {i}", a, b) for i, (a, b) in enumerate(zip(now, outputs, strict=True))]
@@ -102,9 +94,8 @@ def each_alone(case: Case) -> Seen:
     """Ask for the gradient of one input at a time: it must not depend on which others require grad."""
     if len(case.wanted) < 2:
         raise NotApplicable("it has one differentiable input")
-    leaves = case.leaves()
-    outputs = case.differentiable(case.run(leaves))
-    expected = dict(zip(case.wanted, case.gradients(outputs, leaves, case.seeds(outputs)), strict=True))
+    leaves, outputs, seeds = case.graph()
+    expected = dict(zip(case.wanted, case.gradients(outputs, leaves, seeds), strict=True))
     for place in case.wanted:
         leaves = case.leaves(wanted=[place])
         outputs = case.differentiable(case.run(leaves))
@@ -123,18 +114,14 @@ def each_alone(case: Case) -> Seen:
 
 def kinds(case: Case) -> Seen:
     """Look at the shapes and dtypes of the gradients."""
-    leaves = case.leaves()
-    outputs = case.differentiable(case.run(leaves))
-    found = case.engine.autograd.grad(
-        list(outputs), [leaves[i] for i in case.wanted], case.seeds(outputs), allow_unused=True
-    )
+    leaves, outputs, seeds = case.graph()
+    found = case.engine.autograd.grad(outputs, [leaves[i] for i in case.wanted], seeds, allow_unused=True)
     for place, grad in zip(case.wanted, found, strict=True):
         like = leaves[place]
         if grad is not None and (tuple(grad.shape), grad.dtype) != (tuple(like.shape), like.dtype):
             return failed(
                 f"The gradient of {case.name(place)} is {grad.dtype} of shape {tuple(grad.shape)}; the input is "
-                f"{like.dtype} of "
-                f"shape {tuple(like.shape)}.",
+                f"{like.dtype} of shape {tuple(like.shape)}.",
                 "Return a gradient of the input's own shape and dtype.",
                 "backward",
             )

@@ -7,14 +7,12 @@ import weakref
 from typing import Any
 
 from .case import Case
-from .comparing import PASS, NotApplicable, Seen, apart, failed, shown, tolerance
+from .comparing import PASS, NotApplicable, Seen, apart, failed, first_apart, shown
 
 
 def gradient_unchanged(case: Case) -> Seen:
     """Look whether `backward` writes into the gradient that it's given: another branch may still need it."""
-    leaves = case.leaves()
-    outputs = case.differentiable(case.run(leaves))
-    seeds = case.seeds(outputs)
+    leaves, outputs, seeds = case.graph()
     before = [each.clone() for each in seeds]
     case.gradients(outputs, leaves, seeds)
     for at, (now, then) in enumerate(zip(seeds, before, strict=True)):
@@ -56,9 +54,7 @@ def saved_unchanged(case: Case) -> Seen:
 
 def twice(case: Case) -> Seen:
     """Run the same backward twice with `retain_graph=True`."""
-    leaves = case.leaves()
-    outputs = case.differentiable(case.run(leaves))
-    seeds = case.seeds(outputs)
+    leaves, outputs, seeds = case.graph()
     first = [each.clone() for each in case.gradients(outputs, leaves, seeds, retain_graph=True)]
     try:
         second = case.gradients(outputs, leaves, seeds)
@@ -68,14 +64,13 @@ def twice(case: Case) -> Seen:
             "Leave saved tensors and attributes of ctx as they are in `backward`.",
             "backward",
         )
-    for place, a, b in zip(case.wanted, second, first, strict=True):
-        if apart(case, a, b) > tolerance(case, b):
-            return failed(
-                f"The second of two backward passes gives {shown(case, a)} for {case.name(place)}, the first "
-                f"{shown(case, b)}.",
-                "Leave saved tensors and attributes of ctx as they are in `backward`.",
-                "backward",
-            )
+    if (differs := first_apart(case, second, first)) is not None:
+        name, a, b = differs
+        return failed(
+            f"The second of two backward passes gives {shown(case, a)} for {name}, the first {shown(case, b)}.",
+            "Leave saved tensors and attributes of ctx as they are in `backward`.",
+            "backward",
+        )
     return PASS
 
 
@@ -108,10 +103,9 @@ def unpacked_once(case: Case) -> Seen:
 
 def dirty(case: Case) -> Seen:
     """Look whether `forward` changes an input without `mark_dirty`."""
-    leaves = case.leaves()
-    given = [each * 1 if case.is_tensor(each) and each.requires_grad else each for each in leaves]
+    given = case.arguments(case.leaves())
     before = [each.detach().clone() if case.is_tensor(each) else None for each in given]
-    outputs = case.outputs(case.call(*given))
+    outputs = case.called(given)
     for place, (now, then) in enumerate(zip(given, before, strict=True)):
         if then is not None and apart(case, now, then) > 0 and not any(now is out for out in outputs):
             return failed(
@@ -151,7 +145,7 @@ def no_cycle(case: Case) -> Seen:
         outputs = case.run(leaves)
         graded = case.differentiable(outputs)
         case.gradients(graded, leaves, case.seeds(graded), retain_graph=True)
-        watched = [weakref.ref(each) for each in outputs]
+        watched = [weakref.ref(each) for each in outputs if each.grad_fn is not None]  # no parameter of a module
         del outputs, graded, leaves
         alive = [i for i, each in enumerate(watched) if each() is not None]
     finally:

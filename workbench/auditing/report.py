@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 Outcome = Literal["pass", "fail", "not applicable"]
@@ -31,7 +31,7 @@ class Check:
 
     def to_dict(self) -> dict[str, str]:
         """Return it as data."""
-        return {name: getattr(self, name) for name in ("name", "outcome", "evidence", "advice", "line")}
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Audit:
     """
 
     title: str
-    checks: tuple[Check, ...] = field(default=())
+    checks: tuple[Check, ...]
 
     @property
     def ok(self) -> bool:
@@ -62,8 +62,8 @@ class Audit:
 
     def __str__(self) -> str:
         wide = max([len(each.name) for each in self.checks], default=0)
-        counts = [(len([c for c in self.checks if c.outcome == kind]), kind) for kind in ("pass", "fail")]
-        lines = [f"Audit of {self.title}: {counts[0][0]} checks pass, {counts[1][0]} fail"]
+        passed = len([each for each in self.checks if each.outcome == "pass"])
+        lines = [f"Audit of {self.title}: {passed} passed, {len(self.failures)} failed"]
         for each in self.checks:
             texts = [each.evidence if each.outcome != "pass" else "", each.line, each.advice and f"→ {each.advice}"]
             body = [line for text in texts if text for line in textwrap.wrap(text, _WIDE - wide)]
