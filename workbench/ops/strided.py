@@ -1,4 +1,4 @@
-"""Views that say where in memory their elements are: `as_strided`, with which the engine makes views anew."""
+"""`as_strided`: views with explicit sizes and strides. The engine recreates views with it."""
 
 from __future__ import annotations
 

@@ -38,8 +38,8 @@ class EventRecorder(HookDescriber):
         self._again: list[Any] = []  # what they have kept: two nodes may save the same, which no node of the graph made
         self._outermost = ModuleNames(is_tensor, tag, self._names)
         self._met_calls: set[int] = set()  # of modules: the last of an outermost one, and those in it
-        # What was put down of the arrays that a node has just sent: none of the user's code comes between that and
-        # their arrival, so they need not be summed up again. And of what is about to be a leaf's gradient.
+        # The values recorded for arrays that a node has just sent. No user code runs before they arrive, so they
+        # needn't be summarized again. The same for an array that is about to become a leaf's gradient.
         self._sent: dict[int, tuple[weakref.ref[Any], Any]] = {}
         self._arrived: Any = None
 

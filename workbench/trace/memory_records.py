@@ -103,7 +103,7 @@ class SavedFreed(Record):
 @kind_of_event
 @dataclass(frozen=True, slots=True)
 class NodesGone(Building):
-    """Nodes that nothing holds any more, and with them what they had saved: a variable had another value, say."""
+    """Nodes that were freed with what they saved because nothing refers to them: a variable was reassigned, say."""
 
     nodes: tuple[str, ...]
 

@@ -38,7 +38,7 @@ def wrapped(texts: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class Life:
-    """At which steps (from 1) a node read what it had saved, freed it and failed; at which (from 0) it is chosen."""
+    """The steps (from 1) at which a node read its saved tensors, freed them or failed, and (from 0) is shown."""
 
     read: int | None = None
     freed: int | None = None

@@ -469,7 +469,7 @@ def _record(op: Any) -> list[str]:
         out += [f"{name} = blank()", f"{name}._array = asarray(r_{name})", f"{name}._rg = False", f"{name}._nr = 0"]
         out += [f"{name}._fn = {name}._storage = {name}._meta = None"]
     out += ["node = NODE()", "node.extra = in_scope() if scope_threads else None"]
-    out += ["node.seq = next(sequence)  # before the edges, as PyTorch does: a view's may only now be made anew"]
+    out += ["node.seq = next(sequence)  # before the edges, as in PyTorch: reading a view's edge may create its node"]
     if op.variadic:
         edges = "(edge_of(t) if t._fn is None else t._fn, t._nr) if t._rg else (None, 0)"
         out += [f"node.parents = tuple([{edges} for t in {op.tensors[0]}])"]

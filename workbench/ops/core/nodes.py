@@ -58,7 +58,7 @@ def record_node(
     """
     node = op.node()
     node.extra = in_scope() if scope_threads else None
-    node.seq = next(sequence)  # before the edges, as PyTorch does: a view's node may only now be made anew
+    node.seq = next(sequence)  # before the edges, as in PyTorch: reading a view's edge may create its node
     if op.variadic:
         pairs = zip(operands, needs, strict=True)
         node.parents = tuple([(edge_of(t), t._nr) if need else (None, 0) for t, need in pairs])

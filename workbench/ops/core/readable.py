@@ -1,4 +1,4 @@
-"""Readable mode: the engine runs the lines that one reads, in place of code that is generated for speed."""
+"""Readable mode: the engine runs its own source lines instead of code that is generated for speed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .registry import REGISTRY, SEVERAL
 
 
 class readable(ContextDecorator):
-    """Run the engine on the lines that one reads, for a debugger.
+    """Run the engine on its own source lines, for a debugger.
 
     Normally each operation runs code that is generated for speed. In this block, each goes through
     `dispatch`, and each backward pass through `GraphTask`, as ARCHITECTURE.md describes them. A
