@@ -9,7 +9,7 @@ from html import escape
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from PIL import Image
@@ -87,28 +87,37 @@ body {{ width: {width}px; height: {height}px; overflow: hidden; background: #fff
   line-height: 44px; padding-left: 18px; font-size: 16px; }}
 #caption b {{ color: #ffb066; }}
 </style>
-<div id="code"><h1>train.py</h1>{code}</div>
+<div id="code"><h1>{name}</h1>{code}</div>
 <div id="picture">{picture}</div>
 <div id="caption">{caption}</div>"""
 
 
 class Beat(NamedTuple):
-    """One state of the picture."""
+    """One state of the picture: the program with the line that runs, the graph, a caption, and for how long."""
 
     svg: str
     line: int
     caption: str
     shown: int
     is_wrong: bool = False
+    program: str = TRAIN
+    name: str = "train.py"
 
 
-def recorded() -> workbench.recording.Trace:
-    """Run the program as the file `train.py`."""
+def ran(program: str, name: str, **given: Any) -> dict[str, Any]:
+    """Run a program as the file of this name, without its prints, and return its variables."""
     torch.manual_seed(1)
-    names = {"data": [(torch.randn(4, 2), torch.randn(4, 1)) for _ in range(3)], "print": lambda text: None}
-    linecache.cache["train.py"] = len(TRAIN), None, TRAIN.splitlines(True), "train.py"
-    exec(compile(TRAIN, "train.py", "exec"), names)
-    return names["trace"]
+    names = {"__name__": "__main__", "print": lambda *texts: None, **given}
+    linecache.cache[name] = len(program), None, program.splitlines(True), name
+    exec(compile(program, name, "exec"), names)
+    return names
+
+
+def recorded() -> workbench.pictures.recording.Trace:
+    """Run the program of the picture."""
+    torch.manual_seed(1)
+    data = [(torch.randn(4, 2), torch.randn(4, 1)) for _ in range(3)]
+    return ran(TRAIN, "train.py", data=data)["trace"]
 
 
 def beats() -> list[Beat]:
@@ -130,23 +139,22 @@ def drawn(page: Page, beat: Beat) -> Image.Image:
         mark = "<em>1</em>" if here and beat.is_wrong else ""
         return f'<pre class="{kind}"><span>{number}</span>{escape(text)}{mark}</pre>'
 
-    code = "".join(line(number, text) for number, text in enumerate(TRAIN.splitlines(), 1))
+    code = "".join(line(number, text) for number, text in enumerate(beat.program.splitlines(), 1))
     right = WIDTH - LEFT
     wide, high = map(float, re.findall(r'viewBox="\S+ \S+ (\S+) (\S+)"', beat.svg)[0])
     scale = min(LARGEST, right / wide, PANEL / high)  # all of it is in the frame, in the middle
     sizes = {"width": WIDTH, "height": HEIGHT, "panel": PANEL, "left": LEFT, "right": right, "scale": scale}
     middle = {"top": (PANEL - scale * high) / 2, "inset": (right - scale * wide) / 2}
-    html = PAGE.format(code=code, picture=beat.svg, caption=beat.caption, **sizes, **middle)
+    html = PAGE.format(code=code, name=beat.name, picture=beat.svg, caption=beat.caption, **sizes, **middle)
     page.set_content(html)
     return Image.open(BytesIO(page.screenshot())).convert("RGB")
 
 
-def frames() -> list[tuple[Image.Image, int]]:
+def frames(states: list[Beat], scale: float = 1.0) -> list[tuple[Image.Image, int]]:
     """The frames with their times: each state is held, and the next one is blended in."""
     with sync_playwright() as browsers:
         browser = browsers.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
-        states = beats()
+        page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, device_scale_factor=scale)
         made: list[tuple[Image.Image, int]] = []
         for now, then in pairwise(states):
             made.append((drawn(page, now), now.shown))
@@ -157,20 +165,20 @@ def frames() -> list[tuple[Image.Image, int]]:
     return made
 
 
-def main() -> None:
-    made = frames()
+def save(made: list[tuple[Image.Image, int]], target: Path) -> None:
+    """Write the frames as a GIF."""
     held = [image for image, shown in made if shown > BLEND_MS]
+    wide, high = held[0].size
     # One palette for all frames, so that what stays the same costs nothing.
-    sheet = Image.new("RGB", (WIDTH, HEIGHT * len(held)))
+    sheet = Image.new("RGB", (wide, high * len(held)))
     for k, image in enumerate(held):
-        sheet.paste(image, (0, HEIGHT * k))
+        sheet.paste(image, (0, high * k))
     palette = sheet.quantize(256, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
     first, *rest = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image, _ in made]
-    target = Path(__file__).with_name("hero.gif")
     shown = [each for _, each in made]
     first.save(target, "GIF", save_all=True, append_images=rest, duration=shown, loop=0, optimize=True)
     print(f"{target.name}: {target.stat().st_size:,} bytes, {len(made)} frames, {sum(shown) / 1000:.1f} s")
 
 
 if __name__ == "__main__":
-    main()
+    save(frames(beats()), Path(__file__).with_name("hero.gif"))

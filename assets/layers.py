@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from pathlib import Path
 
 import workbench
-from workbench.scene.model import Arrow, Box, Scene
-from workbench.scene.storyboard import Storyboard
-from workbench.scene.svg import to_svg
+from workbench.pictures.scene.model import Arrow, Box, Scene
+from workbench.pictures.scene.storyboard import Storyboard
+from workbench.pictures.scene.svg import to_svg
 
 PACKAGE = Path(workbench.__file__).parent
+GROUPS = {"pictures", "diagnosis"}  # folders of parts
 DOORS = {"__init__", "__main__", "cli"}  # they may import anything
-SHARED = {"absent", "errors", "events"}  # nearly all parts import these
+SHARED = {"compat.absent", "errors", "events"}  # nearly all parts import these
 LESSONS = {"classroom"}  # written as a user writes, by `import workbench`
 PURPOSES = {
     "amp": "mixed precision: off",
@@ -20,11 +22,13 @@ PURPOSES = {
     "backends": "switches without effect",
     "bridges": "PyTorch in our records",
     "callbacks": "in other trainers",
+    "compat": "names without effect",
     "compiler": "nothing is compiled",
     "cuda": "no such device",
-    "diagnosis": "why a gradient is so",
+    "asking": "why a gradient is so",
     "explanation": "an error's picture",
     "distributions": "drawing numbers",
+    "fft": "Fourier transforms",
     "func": "grad, vjp, jvp, vmap",
     "linalg": "matrices",
     "health": "what is wrong",
@@ -38,7 +42,6 @@ PURPOSES = {
     "recording": "record(), show()",
     "scene": "pictures to text, SVG, HTML",
     "serialization": "tensors in files",
-    "settings": "what programs set first",
     "stepper": "one node at a time",
     "tools": "record and draw",
     "trace": "events to frames",
@@ -46,13 +49,21 @@ PURPOSES = {
     "version": "of what this is",
     "views": "frames to pictures",
     "auditing": "what is wrong with a Function",
+    "diffing": "what differs first in two runs",
     "widgets": "live in a notebook",
 }
 
 
 def part_of(path: Path) -> str:
-    """The part that a file lies in: a folder, or a file beside them."""
-    return path.relative_to(PACKAGE).with_suffix("").parts[0]
+    """The part that a file is in: a folder, or a file next to them."""
+    return part_named(path.relative_to(PACKAGE).with_suffix("").parts)
+
+
+def part_named(names: Sequence[str]) -> str:
+    """The part in a path, which may be in one of the groups."""
+    if ".".join(names) in SHARED:
+        return ".".join(names)
+    return next((name for name in names if name not in GROUPS), "__init__")
 
 
 def imported(path: Path) -> set[str]:
@@ -68,7 +79,8 @@ def imported(path: Path) -> set[str]:
         if isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else ()
             name = (*base, *(node.module or "").split(".")) if node.module else base
-            parts = [name[1]] if len(name) > 1 else [each.name for each in node.names]
+            within = part_named(name[1:])
+            parts = [each.name for each in node.names] if within == "__init__" else [within]
             found.update(parts if name[0] == "workbench" else ())
     return found
 

@@ -170,6 +170,10 @@ exercise(
     "Compute (w * x).sin() for later use, with nothing recorded and nothing saved.",
     solution=_predict,
     probes={"the value": _prediction, "what is recorded": _prediction_recorded, "what comes after": _afterward},
+    hints={
+        "what is recorded": "Is the result recorded, or a step on the way to it? Print requires_grad of each.",
+        "the value": "Compare it with (w * x).sin() for numbers of your own.",
+    },
     misconceptions=[
         Misconception(
             "everything is recorded",

@@ -179,6 +179,11 @@ exercise(
     "Change a leaf by a step against its gradient, so that the caller's tensor changes.",
     solution=_step,
     probes={"the weight after the step": _moved, "that it stays a leaf": _still_a_leaf},
+    hints={
+        "that it stays a leaf": "Print w.is_leaf and w.grad_fn after the step.",
+        "the weight after the step": "With a weight of 1, a gradient of 2 and a rate of 0.1, the weight should move by "
+        "0.2, against its gradient.",
+    },
     misconceptions=[
         Misconception(
             "detach against no_grad",

@@ -263,6 +263,10 @@ exercise(
         "the gradient": gradients([[0.5, -1.0, 0.0]]),
         "gradcheck": checked([[0.3, -0.4]]),
     },
+    hints={
+        "what is saved": "Look at Sigmoid.apply(x).grad_fn.saved_tensors: how many are there, and is it the one "
+        "that the question asks for?",
+    },
     misconceptions=[
         Misconception(
             "an output kept as an attribute of ctx",
@@ -283,4 +287,99 @@ exercise(
         ),
     ],
     points=2,
+)
+
+
+class Tanh(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        result = x.tanh()
+        ctx.save_for_backward(result)
+        return result
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (result,) = ctx.saved_tensors
+        return grad_output * (1 - result * result)
+
+
+class GradientWritten(Tanh):
+    @staticmethod
+    def backward(ctx, grad_output):
+        (result,) = ctx.saved_tensors
+        return grad_output.mul_(1 - result * result)
+
+
+class SavedWritten(Tanh):
+    @staticmethod
+    def backward(ctx, grad_output):
+        (result,) = ctx.saved_tensors
+        return result.mul_(result).neg_().add_(1).mul_(grad_output)
+
+
+class TanhWithoutChain(Tanh):
+    @staticmethod
+    def backward(ctx, grad_output):
+        (result,) = ctx.saved_tensors
+        return 1 - result * result
+
+
+class LikeASigmoid(Tanh):
+    @staticmethod
+    def backward(ctx, grad_output):
+        (result,) = ctx.saved_tensors
+        return grad_output * result * (1 - result)
+
+
+def _unchanged(answer):
+    """Whether backward leaves the gradient that it gets, the output and the input as they are."""
+    x = torch.tensor([0.5, -1.0], requires_grad=True)
+    out = tensor(answer.apply(x))
+    arriving = torch.tensor([2.0, -3.0])
+    torch.autograd.grad(out, x, arriving)
+    return [arriving.tolist() == [2.0, -3.0], out._version == 0, x._version == 0]
+
+
+def _failing(answer):
+    """The names of the checks of an audit that fail."""
+    x = torch.tensor([0.5, -1.0], requires_grad=True)
+    names = ["derivative", "gradient isn't written", "saved tensors aren't written", "backward twice"]
+    return [each.name for each in torch.audit(answer, x, checks=names).failures]
+
+
+exercise(
+    "audited-backward",
+    "Correct the backward of tanh, so that an audit finds nothing wrong.",
+    solution=Tanh,
+    probes={
+        "the value": results([[0.5, -1.0, 0.0]]),
+        "the gradient": gradients([[0.5, -1.0, 0.0]]),
+        "what backward writes": _unchanged,
+        "the audit": _failing,
+    },
+    misconceptions=[
+        Misconception(
+            "the gradient is written",
+            "the numbers are right. But a method whose name ends in an underscore writes into its tensor, and that "
+            "one isn't yours: another node may get it too. Compute a new tensor.",
+            GradientWritten,
+        ),
+        Misconception(
+            "a saved tensor is written",
+            "a saved tensor is read again in the next backward pass, and other nodes may have saved it too. Compute a "
+            "new tensor instead of writing into it.",
+            SavedWritten,
+        ),
+        Misconception(
+            "the local slope alone",
+            "your answer doesn't use what arrives from above. Multiply it by the slope of your operation.",
+            TanhWithoutChain,
+        ),
+        Misconception(
+            "the slope of another curve",
+            "that is how a sigmoid's slope follows from its result. Where is tanh steepest, and what is its result "
+            "there?",
+            LikeASigmoid,
+        ),
+    ],
 )

@@ -111,6 +111,10 @@ exercise(
         "gradgradcheck": checked_twice([[0.3, -0.4]]),
         "the second derivative": _tanh_second,
     },
+    hints={
+        "what is saved": "What backward reads should come from ctx.saved_tensors. Only then does the engine know "
+        "how it depends on x.",
+    },
     misconceptions=[
         Misconception(
             "an intermediate breaks double backward",

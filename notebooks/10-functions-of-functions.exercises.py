@@ -57,6 +57,9 @@ exercise(
     "The gradient of loss(w, sample) with respect to w, for each sample of a batch, without a loop.",
     solution=lambda loss, w, batch: vmap(grad(loss), in_dims=(None, 0))(w, batch),
     probes={"the gradients": _each, "the calls of loss": _calls_of_loss, "gradcheck": _each_checked},
+    hints={
+        "the calls of loss": "The gradients should come from loss itself, so that your answer works for any loss.",
+    },
     misconceptions=[
         Misconception(
             "the average of the gradients",

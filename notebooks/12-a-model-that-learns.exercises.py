@@ -106,6 +106,10 @@ exercise(
         "the losses": _losses,
         "whether each loss is a number": _are_numbers,
     },
+    hints={
+        "who makes the steps": "optimizer.step() changes the parameters. Does anything else in your loop?",
+        "whether each loss is a number": "Print type(losses[0]). A tensor keeps its graph.",
+    },
     misconceptions=[
         Misconception(
             "zero_grad is forgotten in a loop",

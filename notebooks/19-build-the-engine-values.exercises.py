@@ -158,6 +158,9 @@ exercise(
         "the leaf's data": lambda answer: _after_each(answer, lambda leaf, returned: leaf.data),
         "what run returns": lambda answer: _after_each(answer, _nothing_to_hand_on),
     },
+    hints={
+        "the leaf's grad": "Send two gradients to one leaf, and print leaf.grad after each.",
+    },
     misconceptions=[
         Misconception(
             "gradients overwrite instead of add",
@@ -292,6 +295,11 @@ exercise(
         "requires_grad": lambda answer: _recorded(answer, lambda out, made: bool(out.requires_grad)),
         "the node": lambda answer: _recorded(answer, _node_read),
         "edges": lambda answer: _recorded(answer, _edges_read),
+    },
+    hints={
+        "requires_grad": "Does one of the operands require a gradient? Then the result does, too.",
+        "the node": "Print the node's name, and what its run returns.",
+        "edges": "Print the edges: one for each operand, in the order of the operands.",
     },
     misconceptions=[
         Misconception(

@@ -46,6 +46,7 @@ ABSENT = {
         absent.SITE,
         absent.LIGHTNING,
         absent.TRANSFORMERS,
+        absent.MCP,
         absent.LITE,
         absent.INSTALLS,
     ),

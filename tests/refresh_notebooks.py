@@ -10,14 +10,15 @@ import nbformat
 from nbformat import NotebookNode
 from nbval.plugin import get_sanitize_patterns
 
+from workbench.classroom.checks import FILE
 from workbench.cli import CommandError
 from workbench.cli.notebooks import read
 from workbench.cli.pages import execute
-from workbench.scene.picture import write_whole
+from workbench.pictures.scene.picture import write_whole
 
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 # What a picture has beside its image is compared by nbval as little as it is kept.
-_, *BESIDE_IMAGES = get_sanitize_patterns(Path(__file__).with_name("nbval_sanitize.cfg").read_text(encoding="utf-8"))
+_, _, *BESIDE_IMAGES = get_sanitize_patterns(Path(__file__).with_name("nbval_sanitize.cfg").read_text(encoding="utf-8"))
 WIDGET = "application/vnd.jupyter.widget-view+json"
 # Left by an editor or by a run: they say when and where, not what.
 VOLATILE = ("ExecuteTime", "collapsed", "execution", "scrolled", "trusted")
@@ -46,7 +47,15 @@ def clean(notebook: NotebookNode) -> None:
 def refresh(path: Path) -> None:
     """Execute one notebook and write it back, or leave it as it was if a cell fails."""
     notebook = read(path)
-    execute(notebook, path)
+    mine, aside = path.with_name(FILE), path.with_name(f".{FILE}")  # so the outputs are a beginner's
+    if mine.exists():
+        mine.rename(aside)
+    try:
+        execute(notebook, path)
+    finally:
+        mine.unlink(missing_ok=True)
+        if aside.exists():
+            aside.rename(mine)
     clean(notebook)
     write_whole(path, f"{nbformat.writes(notebook)}\n".encode())
 

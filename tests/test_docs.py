@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 import doctest
+import importlib
 import importlib.util
 import inspect
 import itertools
@@ -24,6 +25,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import absent
+import nbformat
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browser_page import open_page, require_chromium
@@ -31,13 +33,13 @@ from lab import CHECKOUT
 from playwright.sync_api import Page
 
 import workbench
-from workbench.absent import names
 from workbench.classroom import registry
 from workbench.cli import parser
-from workbench.diagnosis import Why
-from workbench.health.entries import anchor_of
-from workbench.scene.picture import Picture
-from workbench.views import VIEWS
+from workbench.compat.absent import names
+from workbench.diagnosis.asking import Why
+from workbench.diagnosis.health.entries import anchor_of
+from workbench.pictures.scene.picture import Picture
+from workbench.pictures.views import VIEWS
 
 DOCS = CHECKOUT / "assets" / "docs"
 PAGES = sorted((DOCS / "how-to").glob("*.md"))
@@ -147,7 +149,7 @@ def test_headings_go_down_by_one_level_and_each_page_has_one_title() -> None:
 
 def test_every_rule_of_the_findings_has_its_entry() -> None:
     rules = set()
-    for file in (CHECKOUT / "workbench" / "health").glob("*.py"):
+    for file in (CHECKOUT / "workbench" / "diagnosis" / "health").glob("*.py"):
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("Finding", "_finding") and node.args:
                 rules |= {node.args[0].value} if isinstance(node.args[0], ast.Constant) else set()
@@ -174,6 +176,18 @@ def test_every_view_and_every_command_has_its_entry() -> None:
     assert [name for name, _ in entries] == [*parsers.choices]
     assert [name for name, entry in entries if f"\nworkbench {name}" not in entry and name != "lab"] == []
     assert (DOCS / "manual" / "command-line.md").read_text("utf-8").count(commands.MARK) == 1
+
+
+def test_the_index_for_assistants_has_every_page_once() -> None:
+    text = "\n".join(_extension("llms").lines(DOCS))
+    assert text.startswith("# Autograd Workbench\n\n> Watch `backward()` run") and "\n\n\n" not in text
+    entries = re.findall(r"^- \[([^\]`]+)\]\(([\w/-]+)\.html\)(?:: (.+))?$", text, flags=re.M)
+    assert len(entries) == text.count("\n- ")
+    own = [page.relative_to(DOCS).with_suffix("").as_posix() for page in EVERY_PAGE]
+    assert sorted([name for _, name, _ in entries] + ["index"]) == sorted(own)
+    told = tuple(f"{folder}/" for folder in (*FOLDERS, "how-to"))
+    assert [name for _, name, said in entries if not said and name.startswith(told)] == []
+    assert not [said for *_, said in entries if "](" in said or "**" in said]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -293,7 +307,7 @@ def named_in_help(of: Any) -> set[str]:
 
 def test_help_names_every_parameter() -> None:
     """Programs make neither dtypes nor a stepper's objects, and there is no GPU that functions could be given."""
-    unseen = ("workbench.dtype", "workbench.stepper.", "workbench.cuda.")
+    unseen = ("workbench.dtype", "workbench.pictures.stepper.", "workbench.cuda.")
     public = {name: of for name, of in REFERENCE.public().items() if callable(of) and not name.startswith(unseen)}
     mine = {name: of for name, of in public.items() if not is_of_an_operation(name)}
     unnamed = {name: [each for each in parameters(of) if each not in named_in_help(of)] for name, of in mine.items()}
@@ -335,7 +349,7 @@ def test_what_the_reference_says_of_each_name() -> None:
     assert "workbench.mul(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor\n" in mul
     checkpoint = "\n".join(REFERENCE.entry("workbench.utils.checkpoint.checkpoint", []))
     assert "`function(*args, **kwargs)`" in checkpoint
-    show = "\n".join(REFERENCE.entry("workbench.recording.Trace", ["show"]))
+    show = "\n".join(REFERENCE.entry("workbench.pictures.recording.Trace", ["show"]))
     assert all(f'"{name}"' in show for name, view in VIEWS.items() if not view.compares)
     assert "workbench.sin_(input: Tensor) -> Tensor\n" in sin and "    input: grad * cos(input)\n" in sin
 
@@ -354,7 +368,8 @@ def test_the_reference_says_of_each_name_what_it_takes_and_refuses() -> None:
             )
             assert not gives or "- **Shape:**" in said or REFERENCE.bounds.SAYS_SHAPE.search(f"{meaning}\n{said}"), name
     mm, reduction = ("\n".join(REFERENCE.entry(f"workbench.{name}", [])) for name in ("mm", "sum"))
-    assert "- **Dtypes:** uint8, int32, int64, float16, float32, float64; the result has the input's.\n" in mm
+    kinds = "uint8, int32, int64, float16, float32, float64, complex64, complex128"
+    assert f"- **Dtypes:** {kinds}; the result has the input's.\n" in mm
     assert (
         "  - `RuntimeError` for shapes that don't fit: `mat1 and mat2 shapes cannot be multiplied (2x3 and 2x4)`" in mm
     )
@@ -440,13 +455,23 @@ def test_sphinx_makes_a_site_that_asks_no_other_host(site: Path) -> None:
 
 @pytest.mark.scheduled
 def test_the_site_has_every_lesson_with_its_players(site: Path) -> None:
-    lessons = {path.stem for path in (CHECKOUT / "notebooks").glob("*.ipynb")}
+    paths = (CHECKOUT / "notebooks").glob("*.ipynb")
+    read = {path.stem: nbformat.read(path, as_version=4).cells for path in paths}
+    words = {stem: [each.source for each in cells if each.cell_type == "markdown"] for stem, cells in read.items()}
+    lessons = {stem: "$" in "".join(each) for stem, each in words.items()}
     assert {path.stem for path in (site / "lessons").glob("*.html")} == {"index", *lessons}
-    for stem in lessons - {"13-the-same-in-pytorch"}:
+    for stem in lessons.keys() - {"13-the-same-in-pytorch"}:
         made = (site / "lessons" / f"{stem}.html").read_text(encoding="utf-8")
         # Lesson 16 has tables in which wrong cells are marked, and no recording.
         drawn = "data:image/svg" if stem == "16-twenty-puzzles" else 'class="wb-play-'
         assert drawn in made and "### BEGIN SOLUTION" not in made, stem
+        assert ('<svg class="formula"' in made) == lessons[stem] and r"\frac" not in re.sub("<svg.*?>", "", made), stem
+
+
+@pytest.mark.scheduled
+def test_the_site_has_its_index_for_assistants(site: Path) -> None:
+    links = re.findall(r"^- \[.*?\]\((\S+)\)", (site / "llms.txt").read_text(encoding="utf-8"), flags=re.M)
+    assert len(links) > 50 and [link for link in links if not (site / link).is_file()] == []
 
 
 @pytest.mark.scheduled
@@ -522,3 +547,11 @@ def test_axe_finds_nothing_in_the_site_and_its_players_play(site: Path, scheme: 
                 page.goto(f"{(site / 'search.html').as_uri()}?q=jacobian")
                 page.locator("#search-results li a").first.wait_for()
     assert {name: each for name, each in found.items() if each} == {}
+
+
+@pytest.mark.parametrize("path", sorted((DOCS / "_ext").glob("*.py")), ids=lambda path: path.name)
+def test_what_the_site_is_built_with_is_in_the_package(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "workbench":
+            module = importlib.import_module(node.module or "")
+            assert [each.name for each in node.names if not hasattr(module, each.name)] == [], node.module

@@ -75,7 +75,7 @@ SPOKEN = {
     r"\bstands?\b|\bspeaks? of\b|\bcolour": "is, refers to, color",
 }
 SPEAKS = re.compile("|".join([*BANNED, *SPOKEN]), re.I)
-SPEAKERS = ("views", "scene", "widgets", "trace", "stepper")
+SPEAKERS = ("pictures/views", "pictures/scene", "pictures/widgets", "pictures/trace", "pictures/stepper")
 
 
 def said(path: Path) -> Iterator[str]:

@@ -1,25 +1,35 @@
 """Join the player's modules and stylesheets, and make them small with esbuild: python tests/write_player.py
 
-It writes `player.min.js` and `inline.min.js` beside the modules in `workbench/widgets/static`, which are what the
-package sends to browsers. It needs Node, whose npx fetches esbuild; who only uses the package needs neither. The first
-line of each file tells the version, which is a hash of all that it was made of, and a hash of the rest of the file.
+It writes `player.min.js`, `inline.min.js` and `viewing.min.js` next to the modules in
+`workbench/pictures/widgets/static`. The package sends these to browsers. `autograd-player.js`, for any other page, goes
+to `assets/docs/_static`. It needs Node, whose npx fetches esbuild; using the package needs neither. The first line of
+each file is the version, a hash of everything that it was made of, and a hash of the rest of the file.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
-from workbench.scene.theme import live_css, picture_css
+from workbench.pictures.scene.theme import live_css, overlay_css, picture_css
 
-STATIC = Path(__file__).resolve().parents[1] / "workbench" / "widgets" / "static"
+ROOT = Path(__file__).resolve().parents[1]
+STATIC = ROOT / "workbench" / "pictures" / "widgets" / "static"
 ESBUILD = "esbuild@0.28.2"
 RULES = STATIC.parents[1] / "scene" / "static" / "folding.json"  # read by a module
-# What is made, by its name: one function, which stands in every picture, and all the rest.
-FILES = ("inline.min.js", "player.min.js")
+# The built files: a function that every picture carries; the player; the part for saved pages and overlays; and all of
+# it as an element for any page.
+PLACES = {
+    "inline.min.js": STATIC,
+    "player.min.js": STATIC,
+    "viewing.min.js": STATIC,
+    "autograd-player.js": ROOT / "assets" / "docs" / "_static",
+}
+FILES = tuple(PLACES)
 
 
 def modules() -> list[Path]:
@@ -33,10 +43,15 @@ def stylesheet() -> str:
     return "\n".join([live_css("&.wb-player"), picture_css(), *own])
 
 
+def more_styles() -> str:
+    """The stylesheet of what `viewing.js` adds, as it is written."""
+    return "\n".join([overlay_css(), STATIC.joinpath("viewing.css").read_text(encoding="utf-8")])
+
+
 def version() -> str:
     """The class that the roots of these players have: it tells all that the files are made of, and how."""
     texts = [path.read_text(encoding="utf-8") for path in (*modules(), RULES, Path(__file__))]
-    return f"wb-{digest(chr(0).join([*texts, stylesheet()]))}"
+    return f"wb-{digest(chr(0).join([*texts, stylesheet(), more_styles()]))}"
 
 
 def digest(text: str) -> str:
@@ -60,7 +75,20 @@ def made() -> dict[str, str]:
     small = ("--minify-whitespace", "--minify-identifiers")
     inline = _esbuild(*small, text=(STATIC / "inline.js").read_text(encoding="utf-8")).rstrip(";\n")
     assert "</script" not in library and "<!--" not in library and "<" not in inline  # they stand in pages
-    return {"inline.min.js": headed(f"{inline}\n"), "player.min.js": headed(library)}
+    # Its rules come before those of the library in a page, and win: its class counts twice.
+    style = _esbuild("--minify", "--loader=css", text=f".{version()}.{version()} {{\n{more_styles()}\n}}")
+    names = f"const LIBRARY_VERSION = {json.dumps(version())}, VIEWING_STYLE = {json.dumps(style)};"
+    options = ("--minify", "--bundle", "--format=iife")
+    viewing = _esbuild(*options, "--global-name=viewing", str(STATIC / "viewing.js"))
+    viewing = (
+        f'globalThis.workbenchLibraries["{version()}-viewing"] ??= (() => {{{names}{viewing}return viewing;}})();\n'
+    )
+    element = f"{library}(() => {{{names}{_esbuild(*options, str(STATIC / 'element.js'))}}})();\n"
+    # Another page may have another encoding. Only texts and patterns have characters outside ASCII.
+    element = re.sub(r"[^\x00-\x7f]", lambda sign: json.dumps(sign[0])[1:-1], element)
+    assert "</script" not in viewing and "<!--" not in viewing
+    texts = (f"{inline}\n", library, viewing, element)
+    return {name: headed(text) for name, text in zip(FILES, texts, strict=True)}
 
 
 def can_make() -> bool:
@@ -82,7 +110,7 @@ def _esbuild(*options: str, text: str | None = None) -> str:
 
 def main() -> None:
     for name, text in made().items():
-        STATIC.joinpath(name).write_text(text, encoding="utf-8", newline="\n")
+        PLACES[name].joinpath(name).write_text(text, encoding="utf-8", newline="\n")
         print(f"Wrote {name}: {len(text.encode()):,} bytes.")
 
 

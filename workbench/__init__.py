@@ -10,13 +10,13 @@ from math import e, inf, nan, pi
 from typing import Any as _Any
 
 from . import autograd
-from . import explanation as _explanation
-from .absent import refusal as _refusal
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from .autograd.dtypes import (
     bool_ as bool,
 )
 from .autograd.dtypes import (
+    complex64,
+    complex128,
     dtype,
     float16,
     float32,
@@ -37,6 +37,8 @@ from .autograd.grad_mode import (
     set_grad_enabled,
 )
 from .autograd.tensor import Size, Tensor
+from .compat.absent import refusal as _refusal
+from .diagnosis import explanation as _explanation
 from .ops.convert import as_tensor, asarray, from_numpy, is_inference
 from .ops.core.checks import device
 from .ops.core.formats import (
@@ -81,27 +83,29 @@ from .ops.library.draws import normal, poisson
 
 __version__ = "0.1.0"
 double, float, half, long, int = float64, float32, float16, int64, int32
+cfloat, cdouble = complex64, complex128
 numel, is_floating_point = Tensor.numel, Tensor.is_floating_point
 
 _explanation.install()
 
-globals().update(_operations)
+globals().update({name: each for name, each in _operations.items() if name != "diff"})  # it takes traces, too
 
 _on_first_use = {
-    "record": "recording",
-    "show": "recording",
-    "load": "serialization",
-    "save": "serialization",
-    "audit": "auditing",
-    "jacobian": "tools.jacobian",
-    "check": "tools.jacobian",
-    "compare": "views.compare",
-    "step": "stepper",
-    "live": "live_recording",
-    "watch": "watching",
-    "explain": "explanation",
-    "why": "diagnosis",
-    "explore": "tools.explore",
+    "record": "pictures.recording",
+    "show": "pictures.recording",
+    "load": "pictures.serialization",
+    "save": "pictures.serialization",
+    "audit": "diagnosis.auditing",
+    "jacobian": "pictures.tools.jacobian",
+    "check": "pictures.tools.jacobian",
+    "compare": "pictures.views.compare",
+    "diff": "diagnosis.diffing",
+    "step": "pictures.stepper",
+    "live": "pictures.live_recording",
+    "watch": "diagnosis.watching",
+    "explain": "diagnosis.explanation",
+    "why": "diagnosis.asking",
+    "explore": "pictures.tools.explore",
     "scope": "autograd.scopes",
     "drive": "bridges.own_engine",
     "vmap": "func",
@@ -125,7 +129,7 @@ _on_first_use = {
             "result_type",
             "set_default_tensor_type",
         ),
-        "ops.library.kinds",
+        "compat.kinds",
     ),
     **dict.fromkeys(
         (
@@ -144,7 +148,7 @@ _on_first_use = {
             "set_num_threads",
             "use_deterministic_algorithms",
         ),
-        "settings",
+        "compat.settings",
     ),
     **dict.fromkeys(
         (
@@ -177,6 +181,7 @@ _parts_on_first_use = [
     "compiler",
     "cuda",
     "distributions",
+    "fft",
     "func",
     "functional",
     "jit",

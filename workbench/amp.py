@@ -11,14 +11,14 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from .absent import PATH as _PATH
-from .absent import refusal
 from .autograd.dtypes import dtype as Dtype
 from .autograd.dtypes import float16
+from .compat.absent import refusing
+from .compat.tables import row
 from .errors import check_bool, kind_of, warn
 from .ops.core.checks import device
 
-__path__ = _PATH  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
+__getattr__ = refusing(__name__)  # refuses absent names by a sentence
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
 NO_AUTOCAST = (
@@ -40,10 +40,6 @@ class _Asked(threading.local):
 
 
 _asked = _Asked()
-
-
-def __getattr__(name: str) -> Any:
-    raise refusal(f"module {__name__!r}", "torch.amp", name)
 
 
 def is_autocast_available(device_type: str) -> bool:
@@ -116,11 +112,6 @@ def get_autocast_cpu_dtype() -> Dtype:
     return get_autocast_dtype("cpu")
 
 
-def is_autocast_cache_enabled() -> bool:
-    """Return True if autocast would cache casts of weights."""
-    return _asked.cache
-
-
 def set_autocast_cache_enabled(enabled: bool) -> None:
     """Store with `enabled`, True or False, whether autocast would cache casts of weights."""
     if not isinstance(enabled, bool):
@@ -128,8 +119,10 @@ def set_autocast_cache_enabled(enabled: bool) -> None:
     _asked.cache = enabled
 
 
-def clear_autocast_cache() -> None:
-    """Clear the casts that autocast has cached: there are none."""
+@row(None, "Clear the casts that autocast has cached: there are none.")
+def clear_autocast_cache() -> None: ...
+@row(lambda: _asked.cache, "Return True if autocast would cache casts of weights.")
+def is_autocast_cache_enabled() -> bool: ...
 
 
 class autocast:
@@ -276,34 +269,24 @@ class GradScaler:
                 "and the gradients yourself."
             )
 
-    def scale(self, outputs: Any) -> Any:
-        """Return the outputs unchanged."""
-        return outputs
-
-    def unscale_(self, optimizer: Any) -> None:
-        """Leave the gradients of the parameters of `optimizer` as they are."""
+    @row(lambda self, outputs: outputs, "Return the outputs unchanged.")
+    def scale(self, outputs: Any) -> Any: ...
+    @row(None, "Leave the gradients of the parameters of `optimizer` as they are.")
+    def unscale_(self, optimizer: Any) -> None: ...
+    @row(None, "Leave the scale as it is, even if `new_scale` is given.")
+    def update(self, new_scale: Any = None) -> None: ...
+    @row(1.0, "Return 1.0: nothing is scaled.")
+    def get_scale(self) -> float: ...
+    @row(False, "Return False.")
+    def is_enabled(self) -> bool: ...
+    @row(lambda self: {}, "Return an empty dict.")
+    def state_dict(self) -> dict[str, Any]: ...
+    @row(None, "Ignore `state_dict`: there is no state.")
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None: ...
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         """Return the result of `optimizer.step(*args, **kwargs)`."""
         return optimizer.step(*args, **kwargs)
-
-    def update(self, new_scale: Any = None) -> None:
-        """Leave the scale as it is, even if `new_scale` is given."""
-
-    def get_scale(self) -> float:
-        """Return 1.0: nothing is scaled."""
-        return 1.0
-
-    def is_enabled(self) -> bool:
-        """Return False."""
-        return False
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return an empty dict."""
-        return {}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Ignore `state_dict`: there is no state."""
 
 
 def _kind(function: str, device_type: Any) -> str:

@@ -5,26 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .absent import PATH as _PATH
-from .absent import refusal
+from .compat.absent import refusing
+from .compat.tables import public, row, unchanged
 
-__path__ = _PATH  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
-
-__all__ = [
-    "allow_in_graph",
-    "assume_constant_result",
-    "compile",
-    "cudagraph_mark_step_begin",
-    "disable",
-    "is_compiling",
-    "is_dynamo_compiling",
-    "is_exporting",
-    "reset",
-]
-
-
-def __getattr__(name: str) -> Any:
-    raise refusal(f"module {__name__!r}", "torch.compiler", name)
+__getattr__ = refusing(__name__)  # refuses absent names by a sentence
 
 
 def compile(
@@ -69,34 +53,20 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
     return _as_it_is if fn is None else fn
 
 
-def allow_in_graph(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function `fn` unchanged; PyTorch's compiler treats it as one operation."""
-    return fn
+@row(unchanged, "Return the function `fn` unchanged; PyTorch's compiler treats it as one operation.")
+def allow_in_graph(fn: Callable[..., Any]) -> Callable[..., Any]: ...
+@row(unchanged, "Return the function `fn` unchanged; PyTorch's compiler runs it only once.")
+def assume_constant_result(fn: Callable[..., Any]) -> Callable[..., Any]: ...
+@row(None, "Mark the start of a step; this has no effect.")
+def cudagraph_mark_step_begin() -> None: ...
+@row(None, "Clear the compiled code: there is none.")
+def reset() -> None: ...
+@row(False, "Return False: nothing is compiled.")
+def is_compiling() -> bool: ...
+@row(False, "Return False: nothing is compiled.")
+def is_dynamo_compiling() -> bool: ...
+@row(False, "Return False: nothing is exported.")
+def is_exporting() -> bool: ...
 
 
-def assume_constant_result(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function `fn` unchanged; PyTorch's compiler runs it only once."""
-    return fn
-
-
-def cudagraph_mark_step_begin() -> None:
-    """Mark the start of a step; this has no effect."""
-
-
-def reset() -> None:
-    """Clear the compiled code: there is none."""
-
-
-def is_compiling() -> bool:
-    """Return False: nothing is compiled."""
-    return False
-
-
-def is_dynamo_compiling() -> bool:
-    """Return False: nothing is compiled."""
-    return False
-
-
-def is_exporting() -> bool:
-    """Return False: nothing is exported."""
-    return False
+__all__ = public(__name__)

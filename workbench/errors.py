@@ -144,6 +144,12 @@ EXPECTED_VARIABLE = "expected Variable or None (got {})"
 
 NO_GRAD_FN = "element {} of tensors does not require grad and does not have a grad_fn"
 ONLY_SCALAR_SEED = "grad can be implicitly created only for scalar outputs"
+BATCHED_SEED_SHAPE = (
+    "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The "
+    "sizes of the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was "
+    "detected: grad_output[{i}] has a shape of torch.Size({got}) and output[{i}] has a shape of torch.Size({want}). If "
+    "you only want some tensors in `grad_output` to be considered batched, consider using vmap."
+)
 SEED_SHAPE = (
     "Mismatch in shape: grad_output[{i}] has a shape of torch.Size({got}) and output[{i}] has a shape of "
     "torch.Size({want})."
@@ -176,6 +182,18 @@ NO_SUBCLASS = (
 FLAG_KIND = "requires_grad must be a bool"
 BOOL_KIND = "{}(): argument '{}' (position {}) must be bool, not {}"
 NUMPY_REQUIRES_GRAD = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+ONLY_REAL_SEED = "grad can be implicitly created only for real scalar outputs but got {}"
+SEED_KIND = (
+    "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+    "grad_output[{0}] has a dtype of {1} and output[{0}] has a dtype of {2}."
+)
+GRADIENT_KIND = (
+    "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, but got false.  "
+    "(Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"
+)
+GRADCHECK_PART = "While considering the {} part of complex {} only, "
+OVERFLOW = "value cannot be converted to type {} without overflow"
+COMPLEX_TO_REAL = "Casting complex values to real discards the imaginary part"
 ONLY_FLOATS_ATTRIBUTE = "only Tensors of floating point and complex dtype can require gradients"
 ONLY_FLOATS_CONSTRUCTOR = "Only Tensors of floating point and complex dtype can require gradients"
 ONLY_FLOATS_METHOD = "only Tensors of floating point dtype can require gradients"
@@ -607,3 +625,12 @@ EMPTY_INIT = "Initializing zero-element tensors is a no-op"
 INIT_MATRIX = "Only tensors with 2 dimensions are supported"
 CELL_DIMS = "{}: Expected {} to be 1D or 2D, got {}D instead"
 MASK_DIMS = "For {} `query`, expected `{}` to be `None`{} but found {}-D tensor instead"
+
+
+def real_number(number: complex, kind: str) -> float:
+    """Return a complex number as a real one, of the type that C++ calls `kind`; RuntimeError if it is none."""
+    if type(number) is not complex:
+        return number  # type: ignore[return-value]
+    if number.imag:
+        raise RuntimeError(OVERFLOW.format(kind))
+    return number.real

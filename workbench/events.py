@@ -2,7 +2,7 @@
 
 The engine writes `if listeners: emit((kind, ...))` with its live objects, in the order of the fields that the schema
 below defines for this kind; `read(event)` adds their names. A tuple costs the hot path a tenth of what a readable
-record does; `workbench.trace` makes the records when they are read.
+record does; `workbench.pictures.trace` makes the records when they are read.
 """
 
 from __future__ import annotations

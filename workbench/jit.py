@@ -6,31 +6,14 @@ from collections.abc import Callable
 from typing import Any
 from typing import Final as Final
 
-from .absent import PATH as _PATH
-from .absent import refusal
+from .compat.absent import refusing
+from .compat.tables import public, row, unchanged
 from .errors import warn
 from .nn.modules.module import Module
 
-__path__ = _PATH  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
+__getattr__ = refusing(__name__)  # refuses absent names by a sentence
 
-__all__ = [
-    "ScriptModule",
-    "annotate",
-    "export",
-    "ignore",
-    "is_scripting",
-    "is_tracing",
-    "script",
-    "script_if_tracing",
-    "script_method",
-    "trace",
-    "unused",
-]
 OLD = "`torch.jit.{}` is deprecated. Please switch to `torch.compile` or `torch.export`."
-
-
-def __getattr__(name: str) -> Any:
-    raise refusal(f"module {__name__!r}", "torch.jit", name)
 
 
 def script(
@@ -58,25 +41,18 @@ def trace(func: Callable[..., Any], example_inputs: Any = None, **options: Any) 
     return func
 
 
-def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function `fn` unchanged: nothing is traced."""
-    return fn
-
-
 def script_method(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Return the method `fn` unchanged, and warn that the name is old, as PyTorch does."""
     warn(OLD.format("script_method"), DeprecationWarning)
     return fn
 
 
-def export(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the method `fn` unchanged; PyTorch would compile it, too."""
-    return fn
-
-
-def unused(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the method `fn` unchanged; PyTorch would not compile it."""
-    return fn
+@row(unchanged, "Return the function `fn` unchanged: nothing is traced.")
+def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]: ...
+@row(unchanged, "Return the method `fn` unchanged; PyTorch would compile it, too.")
+def export(fn: Callable[..., Any]) -> Callable[..., Any]: ...
+@row(unchanged, "Return the method `fn` unchanged; PyTorch would not compile it.")
+def unused(fn: Callable[..., Any]) -> Callable[..., Any]: ...
 
 
 def ignore(drop: Any = False, **options: Any) -> Any:
@@ -92,19 +68,12 @@ def ignore(drop: Any = False, **options: Any) -> Any:
     return unused
 
 
-def annotate(the_type: Any, the_value: Any) -> Any:
-    """Return `the_value` unchanged; PyTorch also uses `the_type`."""
-    return the_value
-
-
-def is_scripting() -> bool:
-    """Return False: no compiled code runs."""
-    return False
-
-
-def is_tracing() -> bool:
-    """Return False: nothing is traced."""
-    return False
+@row(lambda the_type, the_value: the_value, "Return `the_value` unchanged; PyTorch also uses `the_type`.")
+def annotate(the_type: Any, the_value: Any) -> Any: ...
+@row(False, "Return False: no compiled code runs.")
+def is_scripting() -> bool: ...
+@row(False, "Return False: nothing is traced.")
+def is_tracing() -> bool: ...
 
 
 class ScriptModule(Module):
@@ -115,3 +84,6 @@ class ScriptModule(Module):
 
     def __init__(self) -> None:
         super().__init__()
+
+
+__all__ = public(__name__)

@@ -1,22 +1,16 @@
 """Linear algebra of matrices and batches of them (torch.linalg)."""
 
-from typing import Any as _Any
-
-from .absent import PATH as _PATH
-from .absent import refusal as _refusal
+from .compat.absent import refusing as _refusing
 from .errors import LinAlgError
 from .ops.library.linalg import (
     cholesky,
-    cond,
     det,
     eigh,
     eigvalsh,
     inv,
     lstsq,
-    matrix_norm,
     matrix_power,
     matrix_rank,
-    multi_dot,
     pinv,
     qr,
     slogdet,
@@ -24,15 +18,14 @@ from .ops.library.linalg import (
     solve_triangular,
     svd,
     svdvals,
-    vecdot,
-    vector_norm,
 )
-from .ops.library.linalg import linalg_cross as cross
-from .ops.library.linalg import linalg_diagonal as diagonal
-from .ops.library.linalg import linalg_norm as norm
+from .ops.library.linalg_norms import cond, matrix_norm, multi_dot, vecdot, vector_norm
+from .ops.library.linalg_norms import linalg_cross as cross
+from .ops.library.linalg_norms import linalg_diagonal as diagonal
+from .ops.library.linalg_norms import linalg_norm as norm
 from .ops.linear import matmul
 
-__path__ = _PATH  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
+__getattr__ = _refusing(__name__)  # refuses absent names by a sentence
 
 __all__ = [
     "LinAlgError",
@@ -61,7 +54,3 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
-
-
-def __getattr__(name: str) -> _Any:
-    raise _refusal(f"module {__name__!r}", "torch.linalg", name)

@@ -6,17 +6,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .absent import PATH as _PATH
-from .absent import refusal
+from .compat.absent import refusing
 from .ops.creation import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
-__path__ = _PATH  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
+__getattr__ = refusing(__name__)  # refuses absent names by a sentence
 
 __all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
-
-
-def __getattr__(name: str) -> Any:
-    raise refusal(f"module {__name__!r}", "torch.random", name)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 project = "Autograd Workbench"
 author = "the Autograd Workbench authors"
 copyright = author
-extensions = ["myst_nb", "api", "commands", "lessons", "accessible"]
+extensions = ["myst_nb", "api", "commands", "lessons", "llms", "accessible", "formulas"]
 exclude_patterns = ["_ext"]
 
 WITH_TORCH = ["guides/real-pytorch.md", "get-started/debug-a-run.md"]
@@ -26,6 +26,10 @@ nb_merge_streams = True
 # Players are HTML of their own. Nothing comes from another host.
 nb_mime_priority_overrides = [("html", "text/html", 0)]
 nb_ipywidgets_js = {}
+
+# A formula stands between dollar signs, and is drawn (_ext/formulas.py).
+myst_enable_extensions = ["dollarmath"]
+html_math_renderer = "drawn"
 
 # A link to a heading is its words; what is indented in a docstring is text as it stands.
 myst_heading_anchors = 3

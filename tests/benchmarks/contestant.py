@@ -134,7 +134,7 @@ class Workbench(Torch):
 
     def recorder(self) -> Any:
         """What `record()` listens with."""
-        from workbench.trace.recorder import Recorder
+        from workbench.pictures.trace.recorder import Recorder
 
         return Recorder()
 

@@ -52,7 +52,7 @@ with open(sys.argv[2], "wb") as file:
 READ = """
 import sys, time
 import numpy as np
-import workbench, workbench.views
+import workbench, workbench.pictures.views
 sys.path.insert(0, "tests/support")
 from memory_peak import peak
 matrix = np.random.default_rng(0).normal(size=(600, 600))

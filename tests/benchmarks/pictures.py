@@ -39,8 +39,8 @@ from playwright.sync_api import Page  # noqa: E402
 
 import workbench as torch  # noqa: E402
 from workbench import nn  # noqa: E402
-from workbench.scene.matplotlib_drawing import to_png  # noqa: E402
-from workbench.views.program_tree import program_tree  # noqa: E402
+from workbench.pictures.scene.matplotlib_drawing import to_png  # noqa: E402
+from workbench.pictures.views.program_tree import program_tree  # noqa: E402
 
 FIRST = {10: 0.15, 100: 0.25, 1000: 1.0}  # seconds, by nodes
 LARGE, OPENS = 10_000, 2.0

@@ -270,6 +270,11 @@ class Programs:
         with torch.no_grad():
             w -= 0.1 * w.grad
 
+    def complex_numbers(torch, x):
+        """Gradients with two parts, and the real part of one."""
+        z = x * torch.tensor([1 + 2j, -0.5j])
+        (z * z * 2j).abs().sum().backward()
+
     def not_asked(torch, x):
         """Backwards that are refused before anything runs."""
         c = torch.ones(2)

@@ -15,7 +15,7 @@ import pytest
 from oracle import torch
 
 import workbench
-from workbench.trace.backward_records import BackwardStarted
+from workbench.pictures.trace.backward_records import BackwardStarted
 
 os.environ.setdefault("WANDB_MODE", "disabled")
 

@@ -23,10 +23,10 @@ from lab import CHECKOUT
 
 import workbench
 from workbench.bridges.own_engine import drive
-from workbench.trace.backward_records import BackwardFinished, Failed, GradAccumulated
-from workbench.trace.forward_records import NodeCreated
-from workbench.trace.tensor_records import TensorWritten
-from workbench.views.stepper_picture import Stage
+from workbench.pictures.trace.backward_records import BackwardFinished, Failed, GradAccumulated
+from workbench.pictures.trace.forward_records import NodeCreated
+from workbench.pictures.trace.tensor_records import TensorWritten
+from workbench.pictures.views.stepper_picture import Stage
 
 LESSON = "02-backward-one-node-at-a-time"
 WORKBENCH = "import workbench as torch"

@@ -15,8 +15,8 @@ from made_functions import raising
 from oracle import torch
 
 import workbench
-from workbench.trace.backward_records import NodeFinished
-from workbench.trace.forward_records import NodeCreated
+from workbench.pictures.trace.backward_records import NodeFinished
+from workbench.pictures.trace.forward_records import NodeCreated
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ from autograd_errors import HOOKS
 from oracle import torch
 
 import workbench
-from workbench.trace.advised import OTHER
+from workbench.pictures.trace.advised import OTHER
 
 
 def caught(program: Callable[[], Any]) -> BaseException:

@@ -11,8 +11,8 @@ from oracle import torch
 from torch_programs import PROGRAMS
 
 import workbench
-from workbench.trace.backward_records import GradCaptured
-from workbench.trace.forward_records import NodeCreated
+from workbench.pictures.trace.backward_records import GradCaptured
+from workbench.pictures.trace.forward_records import NodeCreated
 
 VIEWS = ("graph", "flow", "saved", "memory", "versions", "function")
 

@@ -9,7 +9,7 @@ import pytest
 from oracle import torch
 
 import workbench
-from workbench.trace.call_records import HookRan, HooksFound
+from workbench.pictures.trace.call_records import HookRan, HooksFound
 
 
 def with_hooks(called: list[Any]) -> tuple[Any, Any, list[Any]]:

@@ -14,8 +14,8 @@ from trace_samples import of_kind
 from watched import model_of, train
 
 from workbench import record
-from workbench.recording import Trace
-from workbench.trace.gap_records import EventsLetGo
+from workbench.pictures.recording import Trace
+from workbench.pictures.trace.gap_records import EventsLetGo
 
 
 def trained(steps: int, **options: Any) -> tuple[Trace, Any]:

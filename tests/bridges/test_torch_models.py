@@ -11,9 +11,9 @@ from oracle import torch
 from torch_models import MODELS, are_equal, gradients, made, nodes_behind
 
 import workbench
-from workbench.trace.backward_records import BackwardStarted, NodeStarted
-from workbench.trace.forward_records import NodeCreated
-from workbench.views.memory_ledger import Ledger
+from workbench.pictures.trace.backward_records import BackwardStarted, NodeStarted
+from workbench.pictures.trace.forward_records import NodeCreated
+from workbench.pictures.views.memory_ledger import Ledger
 
 SMALL = [name for name in MODELS if name != "resnet"]
 

@@ -8,7 +8,7 @@ from typing import Any
 from oracle import torch
 
 import workbench
-from workbench.trace.forward_records import NodeCreated
+from workbench.pictures.trace.forward_records import NodeCreated
 
 x = torch.linspace(-1, 1, 12).reshape(4, 3)
 

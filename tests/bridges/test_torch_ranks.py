@@ -17,7 +17,7 @@ from patience import PATIENCE
 from watched import lines
 
 import workbench
-from workbench.health.ranks import read_ranks
+from workbench.diagnosis.health.ranks import read_ranks
 
 if torch is None or not torch.distributed.is_available():
     pytest.skip(absent.TORCH, allow_module_level=True)

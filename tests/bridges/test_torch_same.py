@@ -13,10 +13,10 @@ from oracle import torch
 from small_programs import PROGRAMS, expressions, leaves
 
 import workbench
-from workbench.trace.backward_records import NodeStarted
-from workbench.trace.memory_records import NodesGone
-from workbench.trace.schema import Known, Record
-from workbench.trace.values import Value
+from workbench.pictures.trace.backward_records import NodeStarted
+from workbench.pictures.trace.memory_records import NodesGone
+from workbench.pictures.trace.schema import Known, Record
+from workbench.pictures.trace.values import Value
 
 # Where the workbench's node tells more than the call had: what an argument is by default, or which power a square is.
 TELLS_MORE = ("x.square()", "x.norm()", "torch.stack([x, y])", "torch.cat([x, y])")

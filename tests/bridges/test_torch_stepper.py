@@ -12,7 +12,7 @@ from oracle import torch
 from torch_models import are_equal, gradients, made, nodes_behind
 
 import workbench
-from workbench.views.stepper_picture import Stage
+from workbench.pictures.views.stepper_picture import Stage
 
 
 def net_and_loss() -> tuple[Any, Any]:
@@ -264,8 +264,8 @@ def test_what_cannot_be_stepped_is_refused_in_a_sentence() -> None:
     with pytest.raises(RuntimeError, match="does not require grad"):
         workbench.step(torch.ones(1))
     s = workbench.step(net_and_loss()[1])
-    with pytest.raises(TypeError, match="real floating-point gradients"):
-        s.edit("mean", 0, torch.tensor(1j))
+    with pytest.raises(TypeError, match="floating-point or complex gradients"):
+        s.edit("mean", 0, torch.tensor(1))
 
 
 def test_a_sparse_gradient_is_stepped_through_as_its_numbers() -> None:
@@ -336,7 +336,7 @@ def dense(grad: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("program", "warning"),
-    [(embedded, ""), (transformed, "by their absolute values"), (jagged, "shown as nan")],
+    [(embedded, ""), (transformed, ""), (jagged, "shown as nan")],
 )
 def test_sparse_complex_and_nested_gradients_are_stepped_to_the_same_bits(program: Any, warning: str) -> None:
     torch.manual_seed(0)

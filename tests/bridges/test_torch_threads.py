@@ -14,7 +14,7 @@ from torch.utils.checkpoint import checkpoint
 
 import workbench
 from workbench.bridges.torch import describe
-from workbench.trace.values import read
+from workbench.pictures.trace.values import read
 
 
 def elsewhere(run: Callable[..., Any]) -> Callable[..., Any]:

@@ -17,9 +17,9 @@ from patience import PATIENCE
 from test_cli_trace import traced
 
 import workbench
-from workbench.trace.backward_records import BackwardFinished
-from workbench.trace.forward_records import NodeCreated
-from workbench.trace.tensor_records import TensorWritten
+from workbench.pictures.trace.backward_records import BackwardFinished
+from workbench.pictures.trace.forward_records import NodeCreated
+from workbench.pictures.trace.tensor_records import TensorWritten
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -11,8 +11,8 @@ import pytest
 from oracle import torch
 
 import workbench
-from workbench.recording import Trace
-from workbench.trace.forward_records import NodeCreated
+from workbench.pictures.recording import Trace
+from workbench.pictures.trace.forward_records import NodeCreated
 
 
 def trained(times: int = 3, clears: bool = True) -> None:

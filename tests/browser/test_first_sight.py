@@ -8,7 +8,7 @@ from corpus import ENTRIES
 from player_page import NOTEBOOKS, scheduled_but, show
 
 import workbench as torch
-from workbench.views import storyboard
+from workbench.pictures.views import storyboard
 
 PROGRAMS = [each.program for each in ENTRIES if "models" in each.tags]
 LEAST = 12 * 0.81  # px of a box's lines: at a smaller scale they are too small to read

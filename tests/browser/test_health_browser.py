@@ -11,7 +11,7 @@ from playwright.sync_api import Page
 from test_view_health import row_of, trained
 from test_view_health_findings import with_a_dead_block
 
-from workbench.scene.storyboard import Storyboard
+from workbench.pictures.scene.storyboard import Storyboard
 
 SEEN = "() => [...document.querySelectorAll('.wb-kind-name')].map((row) => row.querySelector('.wb-title').textContent)"
 TOPS = "() => [...document.querySelectorAll('.wb-kind-name .wb-frame')].map((frame) => +frame.getAttribute('y'))"
@@ -104,7 +104,7 @@ def test_a_cell_whose_graph_is_not_kept_says_how_to_see_it(board: Storyboard, st
 
 
 def test_a_picture_in_a_notebook_and_a_page_of_its_own_lead_there_too(board: Storyboard) -> None:
-    from workbench.scene.picture import playing, to_html
+    from workbench.pictures.scene.picture import playing, to_html
 
     cell = f"{row_of(board, 'Net', 'blocks', '7')}.1"
     with open_page() as page:
@@ -135,7 +135,7 @@ def test_a_finding_leads_to_its_row_which_opens_and_its_number_leads_back() -> N
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 768)])
 def test_the_letters_of_a_long_table_are_large_enough_to_be_read(board: Storyboard, width: int, height: int) -> None:
-    from workbench.scene.picture import to_html
+    from workbench.pictures.scene.picture import to_html
 
     with open_page() as page:
         page.set_viewport_size({"width": width, "height": height})

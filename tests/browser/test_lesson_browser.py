@@ -27,9 +27,10 @@ def player(lesson: Lesson) -> Player:
 
 
 def test_before_its_cell_runs_a_picture_stands_still_and_says_what_it_shows(lesson: Lesson) -> None:
-    # The last one is a function with a slider, which is no player once its cell has run.
-    *players, slider = lesson.stills
+    # The last two are functions with a slider, which are no players once their cells have run.
+    *players, slider, to_send = lesson.stills
     assert slider[0].startswith("curve over x: ") and slider[0].endswith("at 0.5: 0.75, slope 2.0")
+    assert to_send[0].startswith("loss_over_w over w: ") and to_send[0].endswith("at 3.0: 0.25, slope -2.0")
     for (alt, width, height, titles), title in zip(players, lesson.opened, strict=True):
         assert alt.startswith(f"{title}: ")
         assert "AddBackward0" in alt and re.search(r"\(leaf(, done)?\): \d\.\d", alt)

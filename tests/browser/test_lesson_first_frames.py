@@ -17,7 +17,7 @@ LESSONS = sorted(path for path in (CHECKOUT / "notebooks").glob("*.ipynb") if no
 RUN = """
 import contextlib, io, json, re, sys
 from IPython.core.interactiveshell import InteractiveShell
-from workbench.scene.picture import Picture, playing
+from workbench.pictures.scene.picture import Picture, playing
 
 cells, shell, told = json.load(open(sys.argv[1], encoding="utf-8"))["cells"], InteractiveShell(), []
 for n, cell in enumerate(cells):

@@ -50,7 +50,7 @@ def test_before_its_cell_runs_a_picture_stands_still_and_says_what_it_shows(less
 
 def test_players_open_where_the_backward_ends(lesson: Lesson) -> None:
     opened = {"Graph of y": "1 / 1", "Graph of loss": "7 / 7", "Graph of c": "6 / 6", "Graph of smallest": "7 / 7"}
-    assert lesson.opened == opened
+    assert lesson.opened == opened | {"Graph of miss": "64 / 64"}
 
 
 def test_a_function_of_ones_own_is_a_node_with_what_it_saved(lesson: Lesson) -> None:

@@ -13,9 +13,9 @@ from playwright.sync_api import Page
 from test_player_window import five_steps, three_layers
 
 import workbench as torch
-from workbench.scene.payload import compressed, library
-from workbench.scene.picture import playing
-from workbench.views import storyboard
+from workbench.pictures.scene.payload import compressed, library
+from workbench.pictures.scene.picture import playing
+from workbench.pictures.views import storyboard
 
 VIEWS = ("flow", "graph", "saved", "memory", "versions", "function", "error", "compare")
 # All that the stylesheets could change, of each part of a player at its first, its middle and its last step.

@@ -8,7 +8,7 @@ from browser_page import assert_accessible, place_of, resize, settled, wait_unti
 from player_page import focused, go, in_sight, position, press, show
 from player_story import SOURCE, WIDE, storyboard
 
-from workbench.views import storyboard as told
+from workbench.pictures.views import storyboard as told
 
 STORY = storyboard().to_dict()
 

@@ -22,12 +22,12 @@ from test_view_versions import spoiled
 
 import workbench as torch
 from workbench import views
-from workbench.scene.model import Arrow, Box, Plot, Scene, StoryStep
-from workbench.scene.picture import Picture, to_html
-from workbench.scene.shapes import drawn
-from workbench.scene.storyboard import Storyboard
-from workbench.views.graph import Graph
-from workbench.views.player_steps import tell
+from workbench.pictures.scene.model import Arrow, Box, Plot, Scene, StoryStep
+from workbench.pictures.scene.picture import Picture, to_html
+from workbench.pictures.scene.shapes import drawn
+from workbench.pictures.scene.storyboard import Storyboard
+from workbench.pictures.views.graph import Graph
+from workbench.pictures.views.player_steps import tell
 
 # Lines to the same memory are a player's alone, for what is selected.
 SHAPES = """(keys) => [...document.querySelectorAll(":is(.wb-box, .wb-arrow, .wb-over):not(.wb-kind-same)")]

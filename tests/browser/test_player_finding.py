@@ -7,8 +7,8 @@ from browser_page import place_of, settled, wait_until
 from player_page import go, in_sight, position, press, show, whole
 from player_story import WIDE, storyboard
 
-from workbench.scene.model import Box, Scene, StoryStep
-from workbench.scene.storyboard import Storyboard
+from workbench.pictures.scene.model import Box, Scene, StoryStep
+from workbench.pictures.scene.storyboard import Storyboard
 
 CALM = True
 STORY = storyboard().to_dict()

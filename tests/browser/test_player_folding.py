@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from playwright.sync_api import Page
 from test_scene_folding import PALE, assert_in_order, nested, openings, scenes
 
-from workbench.scene.curves import Route
-from workbench.scene.geometry import Rectangle
-from workbench.scene.layout import Layout
-from workbench.scene.model import Scene, StoryStep, paths
-from workbench.scene.storyboard import Storyboard
+from workbench.pictures.scene.curves import Route
+from workbench.pictures.scene.geometry import Rectangle
+from workbench.pictures.scene.layout import Layout
+from workbench.pictures.scene.model import Scene, StoryStep, paths
+from workbench.pictures.scene.storyboard import Storyboard
 
 STORY = Storyboard(nested()).to_dict()
 MOUNT = "story => { player.destroy(); window.player = mount(document.getElementById('here'), story); }"

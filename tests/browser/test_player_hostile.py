@@ -12,11 +12,11 @@ from player_story import storyboard
 from test_scene_hostile import HOSTILE
 
 import workbench as torch
-from workbench.scene.model import Arrow, Box, Detail, Scene, StoryStep
-from workbench.scene.picture import to_html
-from workbench.scene.storyboard import Storyboard
-from workbench.scene.svg import to_svg
-from workbench.views import storyboard as view_of
+from workbench.pictures.scene.model import Arrow, Box, Detail, Scene, StoryStep
+from workbench.pictures.scene.picture import to_html
+from workbench.pictures.scene.storyboard import Storyboard
+from workbench.pictures.scene.svg import to_svg
+from workbench.pictures.views import storyboard as view_of
 
 STORY = storyboard().to_dict()
 SENTENCE = "The picture appears here when the whole page has loaded."

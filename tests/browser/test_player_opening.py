@@ -8,7 +8,7 @@ from player_page import NOTEBOOKS, position, press, scheduled_but, show, wear, w
 from player_programs import board_of, five_steps, long_chain, many_steps, scalars, story_of, three_layers, twelve_nodes
 
 import workbench as torch
-from workbench.scene.picture import to_html
+from workbench.pictures.scene.picture import to_html
 
 SIZE, CALM = (1440, 900), True
 SMALL = (1024, 768)

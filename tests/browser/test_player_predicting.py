@@ -9,8 +9,8 @@ from player_programs import five_steps, one_number, story_of, three_layers
 from player_story import storyboard
 
 import workbench as torch
-from workbench.scene.model import Box, Scene, StoryStep
-from workbench.scene.storyboard import Storyboard
+from workbench.pictures.scene.model import Box, Scene, StoryStep
+from workbench.pictures.scene.storyboard import Storyboard
 
 SIZE, CALM = (1440, 900), True
 STORY = storyboard().to_dict()

@@ -8,8 +8,8 @@ from player_page import go, position, press, show, states, wear
 from playwright.sync_api import Locator
 
 import workbench as torch
-from workbench.scene.picture import Picture, playing
-from workbench.scene.storyboard import Storyboard
+from workbench.pictures.scene.picture import Picture, playing
+from workbench.pictures.scene.storyboard import Storyboard
 
 
 def trained(steps: int, scopes: bool = False, view: str = "graph") -> Storyboard:

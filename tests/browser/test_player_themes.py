@@ -7,7 +7,7 @@ from browser_page import assert_accessible, resize
 from player_page import go, press, scheduled_but, show, wear, whole
 from player_story import WIDE, storyboard
 
-from workbench.scene.theme import THEMES
+from workbench.pictures.scene.theme import THEMES
 
 CALM = True
 STORY = storyboard().to_dict()

@@ -11,18 +11,18 @@ from player_page import position
 from player_story import storyboard
 from traitlets import TraitError
 
-from workbench.scene.payload import in_page, library
-from workbench.scene.picture import Picture
-from workbench.widgets import Player
+from workbench.pictures.scene.payload import in_page, library
+from workbench.pictures.scene.picture import Picture
+from workbench.pictures.widgets import Player
 
 STORY = storyboard().to_dict()
 MODEL = """host => {
   const heard = {}, values = { storyboard: window.story, position: 4 };
-  window.model = { saved: [], widget_manager: host, hears: () => Object.keys(heard),
+  window.model = { saved: [], told: [], widget_manager: host, hears: () => Object.keys(heard),
     get: (name) => values[name],
-    set: (name, value) => { values[name] = value; heard[`change:${name}`](); },
+    set: (name, value) => { values[name] = value; heard[`change:${name}`]?.(); },
     on: (name, call) => { heard[name] = call; }, off(name) { delete heard[name]; },
-    save_changes() { this.saved.push(values.position); },
+    save_changes() { this.saved.push(values.position); this.told.push(values._selected); },
     python(value) { values.position = value; heard["change:position"](); } };
   window.player.destroy();
   window.leave = render({ model, el: document.getElementById("here") });
@@ -119,3 +119,30 @@ def test_a_page_says_where_a_reader_stands_and_nothing_else():
         assert player.position == 2
     player.set_state({"position": 5, "storyboard": {}, "place": "elsewhere"})
     assert player.position == 5 and player.get_state(["storyboard", "place"]) == told
+
+
+def test_python_knows_which_box_is_selected(page):
+    page.evaluate(MODEL, {"kernel": {"status": "busy", "isDisposed": False}})
+    box = page.locator(".wb-box:not([data-state=future])").first
+    id = box.get_attribute("data-id")
+    box.click()
+    assert page.evaluate("model.told") == [id]
+    page.locator(".wb-player").press("Escape")
+    assert page.evaluate("model.told") == [id, None]
+
+
+def test_what_is_selected_has_a_name_and_an_id_and_is_in_the_picture():
+    player, heard = Player(storyboard()), []
+    assert player.selected is None
+    player.observe(lambda change: heard.append(change["new"]), "selected")
+    (id, box), *_ = storyboard().scene.boxes.items()
+    player.set_state({"_selected": id})
+    assert (player.selected.name, player.selected.id) == (box.title, id)
+    for nonsense in ("no such box", None):
+        player.set_state({"_selected": nonsense})
+        assert player.selected is None
+    player.set_state({"_selected": id})
+    player.set_state({"_selected": 3, "selected": "x"})
+    assert player.selected.id == id and len(heard) == 3
+    with pytest.raises(TraitError):
+        player.selected = None

@@ -35,8 +35,8 @@ from player_story import WIDE, storyboard
 from test_explaining import error_of
 
 import workbench as torch
-from workbench.scene.model import Arrow, Box, Scene, StoryStep
-from workbench.scene.storyboard import Storyboard
+from workbench.pictures.scene.model import Arrow, Box, Scene, StoryStep
+from workbench.pictures.scene.storyboard import Storyboard
 
 SIZE, CALM = (1440, 900), True
 SMALL = (1024, 768)

@@ -16,7 +16,7 @@ from test_places_browser import ERROR, LIVE, RECORDED, STEPPER
 from test_scene_playing import MOST
 from test_stepper_browser import Stepper, run
 
-EXPLICIT = """from workbench.widgets import Player
+EXPLICIT = """from workbench.pictures.widgets import Player
 player = Player(trace.show().storyboard)
 player"""
 HOSTS = {"JupyterLab": "lab/tree", "Notebook 7": "notebooks"}

@@ -9,11 +9,11 @@ from pathlib import Path
 import nbformat
 import pytest
 from lab import CHECKOUT
-from run_here import run_here
+from run_here import grade_here
 
 from workbench.classroom.registry import registered
 from workbench.classroom.sealed import Sealed
-from workbench.cli import grading, main
+from workbench.cli import main
 
 PAGE = (CHECKOUT / "assets" / "docs" / "teaching" / "write-a-lesson.md").read_text("utf-8")
 CELLS = re.findall(r"^```\{code-cell\}\n(.*?)^```$", PAGE, flags=re.M | re.S)
@@ -59,7 +59,7 @@ def hand_in(released: Path, who: str, place: Path) -> None:
 def test_it_is_released_and_graded(
     own: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(grading, "_run", run_here)
+    grade_here(monkeypatch)
     assert len(nbformat.read("cube.ipynb", as_version=4).cells) == 7
     assert main(["release", "cube.ipynb", "--student", "handout"]) == 0
     assert sorted(path.name for path in Path("handout").iterdir()) == BOTH

@@ -76,7 +76,7 @@ def test_no_right_number_is_told() -> None:
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (lambda grad_output, x: grad_output[:2], "yours: gradient of x, of another shape\n  2   -3"),
+        (lambda grad_output, x: grad_output[:2], "yours: gradient of x, of another shape: [2]\n  2   -3"),
         (lambda grad_output, x: None, "Not right: the gradient. Your code gave None"),
         (lambda grad_output, x: 1 / 0, "your code raised ZeroDivisionError"),
         (lambda grad_output, x: "six", "Not right: the gradient."),

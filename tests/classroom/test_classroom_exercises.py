@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+import signal
+import subprocess
+import sys
+import threading
 from dataclasses import fields
 from typing import Any
 
@@ -14,8 +18,9 @@ from answers import WRONG as WRONG_ANSWERS
 import workbench as torch
 from workbench.classroom import Misconception, Unusable, backward_of, check, grade, gradients, results
 from workbench.classroom.answer_errors import _MEANINGS, NOTHING_CAME, Raised
+from workbench.classroom.evidence import STOPPED
 from workbench.classroom.judging import NOT_A_FUNCTION, Exercise
-from workbench.classroom.registry import exercises, lessons
+from workbench.classroom.registry import exercises, find, lessons
 
 COURSE = exercises(CHECKOUT / "notebooks")
 ALL = [pytest.param(exercise, id=exercise.name) for exercise in COURSE.values()]
@@ -362,3 +367,61 @@ def test_no_odd_answer_is_right_and_none_raises(exercise: Exercise) -> None:
         verdict = exercise.judge(odd)
         assert not verdict.right and verdict.says.startswith("Not yet ("), odd
         assert len(verdict.says) < 800 and "\n" not in verdict.says
+
+
+def _looping(*arguments: Any) -> Any:
+    while True:
+        pass
+
+
+class Looping(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * x * x
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        while True:
+            pass
+
+
+def _waiting(*arguments: Any) -> Any:
+    threading.Event().wait()
+
+
+@pytest.mark.parametrize("name, answer", [("slope-by-hand", _looping), ("cube-backward", Looping)])
+@pytest.mark.parametrize("in_a_thread", [False, True])
+def test_an_answer_that_never_ends_is_stopped(
+    name: str, answer: Any, in_a_thread: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workbench.classroom.evidence.SECONDS", 0.2)
+    verdicts: list[Any] = []
+    run = threading.Thread(target=lambda: verdicts.append(find(name).judge(answer)))
+    run.start() if in_a_thread else run.run()
+    run.join() if in_a_thread else None
+    assert STOPPED in verdicts[0].says and not verdicts[0].right
+    assert find(name).judge(find(name).solution).right
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="a wait ends by a signal")
+def test_an_answer_that_waits_forever_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.classroom.evidence.SECONDS", 0.2)
+    assert STOPPED in find("slope-by-hand").judge(_waiting).says
+
+
+def test_a_program_can_be_traced_after_a_limit_in_a_thread() -> None:
+    program = """
+import sys, threading
+from workbench.classroom.time_limit import time_limit
+
+def limited():
+    with time_limit(60):
+        pass
+
+one = threading.Thread(target=limited)
+one.start()
+one.join()
+sys.settrace(lambda *event: None)
+threading.gettrace()
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=300, cwd=CHECKOUT)

@@ -9,12 +9,12 @@ import nbformat
 import pytest
 from lab import CHECKOUT
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
-from run_here import run_here
+from run_here import grade_here
 
 from workbench.classroom.handout import MarkerError, nbgrader, otter, solved, student
 from workbench.classroom.registry import file_of, registered
 from workbench.classroom.sealed import Sealed
-from workbench.cli import grading, main, teacher
+from workbench.cli import main, teacher
 from workbench.cli.lab import prepare
 
 KNOWN = registered(CHECKOUT / "notebooks" / "07-your-own-function.exercises.py")
@@ -95,7 +95,7 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The whole course as it is handed out, in each of the ways."""
     made = {kind: tmp_path_factory.mktemp(kind) for kind in ("student", "nbgrader", "otter", "reader")}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(grading, "_run", run_here)
+        grade_here(patch)
         patch.setattr(teacher, "check_earned", cache(teacher.check_earned))
         for kind in ("student", "nbgrader", "otter"):
             assert main(["release", str(CHECKOUT / "notebooks"), f"--{kind}", str(made[kind])]) == 0
@@ -118,7 +118,9 @@ def test_no_notebook_of_the_course_that_is_handed_out_shows_an_answer(kind: str,
         assert "widgets" not in notebook.metadata
         for cell in notebook.cells:
             # A hidden test of otter's says True when it passes; students never get the cell.
-            if cell.cell_type == "code" and not (kind == "otter" and cell.source.startswith("# HIDDEN\n")):
+            if kind == "reader" and "opening" in cell.metadata.get("tags", []):
+                assert "show_slope(" in cell.source and len(cell.outputs) == 1  # it comes before any question
+            elif cell.cell_type == "code" and not (kind == "otter" and cell.source.startswith("# HIDDEN\n")):
                 assert (cell.outputs, cell.execution_count) == ([], None), cell.source
             if kind in ("student", "reader"):
                 assert "SOLUTION" not in cell.source

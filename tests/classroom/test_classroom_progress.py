@@ -15,9 +15,10 @@ import pytest
 from lab import CHECKOUT
 from nbformat.v4 import new_code_cell, new_notebook
 
-from workbench.classroom import check, progress
-from workbench.classroom.checks import FILE, Progress, keep_points, read_points
+from workbench.classroom import check, progress, solution
+from workbench.classroom.checks import FILE, Progress, _standing, keep_points, read_points
 from workbench.classroom.registry import exercises, lessons
+from workbench.classroom.solutions import MARK
 from workbench.cli.pages import execute
 
 
@@ -55,6 +56,50 @@ def test_a_notebook_keeps_the_best_answer_beside_itself(
     shown = notebook.cells[-1].outputs[0].data
     assert "● slope-of-a-line: 1 of 1 point" in shown["text/plain"] and "<img alt=" in shown["text/html"]
     assert beside(place) == [FILE]
+
+
+def test_a_check_says_how_much_of_the_lesson_is_done_and_helps_more_each_time(place: Path) -> None:
+    copied = place.with_name("07-your-own-function.exercises.py")
+    copied.write_text(f"{copied.read_text(encoding='utf-8')}# {MARK}: {'0' * 64} {'1' * 64}\n", encoding="utf-8")
+    wrong = SIGMOID.replace("1 - result", "1 + result")
+    calls = [f'{wrong}\ncheck("sigmoid-function", Sigmoid)'] * 3 + [f'{SIGMOID}\ncheck("sigmoid-function", Sigmoid)']
+    cells = ["import workbench as torch\nfrom workbench.classroom import check, solution", *calls]
+    notebook = new_notebook(cells=[new_code_cell(cell) for cell in [*cells, 'solution("sigmoid-function")']])
+    execute(notebook, place.with_name("mine.ipynb"))
+    first, second, third, right, solved = [cell.outputs[0].data for cell in notebook.cells[1:]]
+    assert first["text/plain"].count("\n") and "0 of 4 in this lesson." in first["text/plain"]
+    assert "The question again: Write the sigmoid" in second["text/plain"] and "solution(" not in second["text/plain"]
+    assert "solution('sigmoid-function') shows a solution." in third["text/plain"]
+    assert "<details><summary>Show a solution</summary><pre>class Sigmoid(" in third["text/html"]
+    assert "1 of 4 in this lesson." in right["text/plain"] and "<details>" not in str(right)
+    assert solved["text/plain"].startswith("class Sigmoid(") and "###" not in solved["text/plain"]
+
+
+SIGMOID = """class Sigmoid(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        result = 1 / (1 + (-x).exp())
+        ctx.save_for_backward(result)
+        return result
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (result,) = ctx.saved_tensors
+        return grad_output * result * (1 - result)
+"""
+
+
+def test_a_file_that_a_teacher_released_has_no_solution() -> None:
+    with pytest.raises(LookupError, match="no solution of 'sigmoid-function' here"):
+        solution("sigmoid-function")
+    with pytest.raises(ValueError, match="Did you mean 'sigmoid-function'"):
+        solution("sigmoid-functoin")
+
+
+def test_the_last_exercise_of_a_lesson_names_the_next_lesson(place: Path) -> None:
+    done = {each.name: each.points for each in lessons()["00-slopes-and-a-graph"]}
+    place.write_text(json.dumps({"exercises": done}))
+    assert _standing("slope-of-a-line") == [f"{len(done)} of {len(done)} in this lesson. Next: 01-a-graph-appears."]
 
 
 def test_outside_of_a_notebook_nothing_is_written(place: Path) -> None:

@@ -10,11 +10,11 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-from run_here import run_here
+from run_here import grade_here
 
 import workbench.classroom
 from workbench.classroom import check, exercise, progress, registry
-from workbench.cli import grading, main
+from workbench.cli import main
 
 # The page: a file of exercises, and two cells.
 FILE, *CELLS = (
@@ -27,7 +27,7 @@ FILE, *CELLS = (
 def cube(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The page's lesson, in the current folder: seven cells."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(grading, "_run", run_here)
+    grade_here(monkeypatch)
     Path("cube.exercises.py").write_text(FILE)
     words = [new_markdown_cell(text) for text in ("# Cubes", "Watch one.", "And now?")]
     first, shown = (

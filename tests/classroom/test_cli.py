@@ -22,7 +22,7 @@ import workbench
 from workbench.cli import CommandError, main
 from workbench.cli.grammar import HELP, VIEW_NAMES, parser
 from workbench.cli.pages import execute
-from workbench.views import VIEWS
+from workbench.pictures.views import VIEWS
 
 
 def write(path: Path, *sources: str, **metadata: object) -> Path:
@@ -122,6 +122,7 @@ REFUSED = {
     "trace -o taken.html taken.html": "taken.html would overwrite itself. Choose another name with -o.",
     "trace taken.py": "taken.html already exists and isn't a page of the workbench. Choose another name with -o.",
     "trace --steps 0 good.py": "argument --steps: '0' isn't a number of steps. Use a whole number, 1 or more",
+    "grade --timeout 0 .": "argument --timeout: '0' isn't a number of seconds. Use a whole number from 1 to 86400",
     "trace --from-step -1 good.py": "argument --from-step: '-1' isn't a number of steps",
     "trace --view pie good.py": "argument --view: no view 'pie'. Views: graph, flow, ",
     "trace --view saved -o good.json good.py": "good.json stores the trace, not a view. Leave out --view",

@@ -14,7 +14,7 @@ from classroom_submissions import LESSON, SCORES, SUBMISSIONS, submit
 from lab import CHECKOUT
 from nbformat.v4 import new_code_cell, new_notebook
 from patience import PATIENCE
-from run_here import run_here
+from run_here import grade_here
 
 from workbench.classroom.handout import name_of, student
 from workbench.cli import grading, main
@@ -74,7 +74,7 @@ def teachers(tmp_path: Path) -> Path:
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Notebooks run in this process."""
-    monkeypatch.setattr(grading, "_run", run_here)
+    grade_here(monkeypatch)
 
 
 def folder_is_graded(released: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -196,6 +196,7 @@ def test_a_cell_that_goes_wrong_costs_what_comes_after_it_at_most(
     fate: str, released: Path, teachers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source, order, points = FATES[fate]
+    timeout = grading.SECONDS
 
     def change(notebook: Any) -> None:
         cells = {name_of(cell): cell for cell in notebook.cells if name_of(cell)}
@@ -207,9 +208,9 @@ def test_a_cell_that_goes_wrong_costs_what_comes_after_it_at_most(
         at_most = {"timeout_func": lambda cell: 1 if ENDLESS in cell.source else PATIENCE}
         monkeypatch.setattr(grading, "client_of", lambda *given, **how: client_of(*given, **how | at_most))
     elif source == UNSTOPPABLE:
-        monkeypatch.setattr(grading, "SECONDS", 20)
+        timeout = 20
     changed(released, tmp_path / "in" / "mine.ipynb", change)
-    _, said = grading.graded(tmp_path / "in" / "mine.ipynb", grading._lessons(teachers))
+    _, said = grading.graded(tmp_path / "in" / "mine.ipynb", grading._lessons(teachers), timeout)
     assert [each.points for each in said] == points
     if source == KILLS:
         assert said[1].says == "Not in this notebook (1 point)."

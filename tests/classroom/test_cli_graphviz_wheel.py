@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from workbench.cli.graphviz_wheel import graphviz_wheel, javascript
-from workbench.scene import browser
+from workbench.pictures.scene import browser
 
 # As @viz-js/viz begins.
 MODULE = """

@@ -19,6 +19,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 import workbench
 from workbench.classroom import registry
+from workbench.classroom.course import PAGE
 from workbench.cli import lite, main
 from workbench.cli.errors import CommandError
 from workbench.cli.lite_wheels import installed_wheels, own_wheel
@@ -127,7 +128,7 @@ def test_graphviz_that_cannot_be_had_is_one_sentence(capsys, monkeypatch, tmp_pa
 
 @pytest.mark.usefixtures("installed")
 def test_a_site_goes_into_the_folder_that_is_there_also_the_current_one(capsys, monkeypatch, tmp_path: Path) -> None:
-    def built(place: Path, source: Path, graphviz: Path | None) -> Path:
+    def built(place: Path, source: Path, graphviz: Path | None, is_practice: bool = False) -> Path:
         (place / "site" / "lab").mkdir(parents=True)
         return place / "site"
 
@@ -199,6 +200,20 @@ def test_in_a_browser_exercises_are_found_where_the_kernel_began(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("is_practice", [True, False])
+def test_only_a_site_for_practice_has_solutions(tmp_path: Path, is_practice: bool) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("graphviz_wheel", "own_wheel", "installed_wheels", "_run_jupyterlite"):
+            patch.setattr(lite, name, lambda *given: None)
+        lite._built(tmp_path, CHECKOUT / "notebooks", tmp_path / "viz.tgz", is_practice)
+    there = tmp_path / "exercises"
+    assert not [file for file in there.iterdir() if "BEGIN SOLUTION" in file.read_text(encoding="utf-8")]
+    program = "from workbench.classroom import solution\nprint(solution('sigmoid-function'))"
+    ran = subprocess.run([sys.executable, "-c", program], cwd=there, capture_output=True, text=True, check=False)
+    assert ("class Sigmoid(" in ran.stdout) is is_practice
+    assert ("no solution of 'sigmoid-function' here" in ran.stderr) is not is_practice
+
+
 def test_a_wheel_of_what_is_installed_can_be_installed(tmp_path: Path) -> None:
     installed_wheels(["anywidget"], ["ipywidgets"], tmp_path)
     names = {file.name.partition("-")[0] for file in tmp_path.iterdir()}
@@ -255,14 +270,19 @@ def test_a_site_has_relative_addresses_readers_copies_and_no_name_of_this_machin
         patch.setattr(lite, "graphviz_wheel", lambda package, folder: None)
         lite.lite(site, lessons, pyodide, tmp_path / "viz.tgz")
     assert [each.name for each in (tmp_path / "www").iterdir()] == ["site"]
-    assert 'url=lab/index.html?path=00-slopes-and-a-graph.ipynb"' in (site / "index.html").read_text()
+    assert 'url=lab/index.html?path=course.ipynb"' in (site / "index.html").read_text()
     names = {each["path"] for each in json.loads((site / "api" / "contents" / "all.json").read_text())["content"]}
-    assert names == {file.name for file in lessons.glob("*.ipynb")}, "no reader's list of files has the solutions"
+    assert names == {file.name for file in lessons.glob("*.ipynb")} | {PAGE}, (
+        "no reader's list of files has the solutions"
+    )
     assert not [*site.rglob("*.exercises.py")]
-    for copy in (site / "files").glob("*.ipynb"):
+    page = (site / "files" / PAGE).read_text(encoding="utf-8")
+    assert "Begin with lesson 0" in page and "0 of 3" in page
+    for copy in (site / "files").glob("[0-9]*.ipynb"):
         text = copy.read_text(encoding="utf-8")
         assert "BEGIN SOLUTION" not in text and "# your code" in text
-        assert not any(cell.get("outputs") for cell in json.loads(text)["cells"])
+        with_outputs = [cell["metadata"]["tags"] for cell in json.loads(text)["cells"] if cell.get("outputs")]
+        assert with_outputs == [["opening"]] * copy.name.startswith("00")
     start = json.loads((site / "workbench" / "site.json").read_text())
     assert start["pyodide"] == "../pyodide/" and len(start["exercises"]) == 2
     assert all("SEALED" in text for text in start["exercises"].values())

@@ -44,7 +44,7 @@ def talk(made: Path) -> Iterator[Any]:
     require_chromium()
     with open_page((1280, 800), offline=True) as page:
         page.goto((made / f"{NAME}-slides.html").as_uri())
-        wait_until(page, "document.querySelectorAll('.wb-player').length === 4")
+        wait_until(page, "document.querySelectorAll('.wb-player').length === 5")
         yield page
         assert (page.requests_outside, page.console_errors) == ([], [])
 
@@ -69,10 +69,12 @@ def go_to(page: Any, words: str, key: str = "ArrowRight") -> None:
 @pytest.mark.slow
 def test_a_slide_begins_at_each_heading_and_a_question_ends_one(talk: Any) -> None:
     assert "0 · Slopes and a graph" in shown(talk) and "1 · What is a slope?" not in shown(talk)
-    talk.keyboard.press("ArrowRight")
+    go_to(talk, "1 · What is a slope?")
     assert "what number do these quotients approach?" in shown(talk) and "for h in" not in shown(talk)
+    assert "0 · Slopes and a graph" not in shown(talk)
+    number = where(talk)
     talk.keyboard.press("ArrowLeft")
-    assert where(talk) == 1
+    assert where(talk) == number - 1
     talk.keyboard.press("End")
     last = where(talk)
     talk.keyboard.press("ArrowRight")
@@ -139,7 +141,7 @@ def test_a_picture_fills_the_screen_and_keys_step_it(talk: Any) -> None:
 
 @pytest.mark.browser
 def test_text_is_as_large_as_fits_the_screen(talk: Any) -> None:
-    talk.keyboard.press("ArrowRight")
+    go_to(talk, "1 · What is a slope?")
     size = "document.querySelector('main .on p').getBoundingClientRect().height"
     assert talk.evaluate("parseFloat(document.querySelector('main').style.zoom)") >= 1.6
     assert talk.evaluate(size) > 20
@@ -154,7 +156,7 @@ def test_the_overview_shows_all_slides_and_leads_to_each(talk: Any) -> None:
     slides = talk.locator("#talk-all li button")
     assert slides.count() == int(talk.locator("#talk-bar .where").inner_text().split(" / ")[1])
     assert "The answer" not in talk.locator("#talk-all").inner_text()
-    assert "next: 1 · What is a slope?" in talk.locator("#talk-all").inner_text()
+    assert "next: 0 · Slopes and a graph" in talk.locator("#talk-all").inner_text()
     slides.nth(4).click()
     assert where(talk) == 5 and not talk.locator("#talk-all").is_visible()
     talk.reload()
@@ -386,15 +388,20 @@ def test_the_handout_has_stills_room_to_write_and_all_answers_at_its_end(made: P
         lesson, answers = re.split(r"\nAnswers\n", text)
         assert "The answer: " not in lesson and "return 2 * (w * x + b - 7) * x" not in lesson
         assert "The answer: 7" in answers and "return 2 * (w * x + b - 7) * x" in answers
-        assert lesson.count("Your prediction (") == 4 and page.locator(".room.code").count() == 3
+        assert lesson.count("Your prediction (") == 5 and page.locator(".room.code").count() == 3
         assert page.locator(".wb-player").count() == 0
         # What a picture shows at its end stands with the answers, where a question above asks for it.
         opened, ended = page.locator(".stills .still:not(.later)"), page.locator(".stills .later")
-        assert (opened.count(), ended.count(), page.locator(".answers .stills .later").count()) == (4, 4, 4)
+        assert (opened.count(), ended.count(), page.locator(".answers .stills .later").count()) == (5, 6, 6)
         assert "Step 4 of 12: " in opened.nth(1).inner_text()
         assert "Backward pass finished." in ended.nth(0).inner_text()
         places = [words.partition(": ")[2] for words in ended.all_inner_texts()[2:]]
-        assert [words.partition(" is ")[0] for words in places] == ["curve(x=-2.0)", "curve(x=3.0)"]
+        assert [words.partition(" is ")[0] for words in places] == [
+            "curve(x=-2.0)",
+            "curve(x=3.0)",
+            "loss_over_w(w=1.0)",
+            "loss_over_w(w=5.0)",
+        ]
         assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(prefer_css_page_size=True))) > 3
         assert (page.requests_outside, page.console_errors) == ([], [])
 

@@ -16,10 +16,10 @@ from browser_page import open_page, require_chromium
 from classroom_submissions import LESSON, SUBMISSIONS
 from lab import CHECKOUT
 from nbformat.v4 import new_code_cell, new_notebook
-from run_here import run_here
+from run_here import grade_here
 
 from workbench.classroom.judging import Verdict
-from workbench.cli import grading, main
+from workbench.cli import main
 from workbench.cli.class_page import STATES, page_of, state_of, student_of
 from workbench.cli.grading import Graded
 from workbench.cli.handed_in import NOT_RUN, Assignment
@@ -115,7 +115,7 @@ def own_notebook(answers: Sequence[str], place: Path) -> None:
 def test_a_class_is_seen_on_one_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(grading, "_run", run_here)
+    grade_here(monkeypatch)
     lessons, folder, output = tmp_path / "lessons", tmp_path / "in", tmp_path / "class.html"
     own_notebook([*ASKED.values()], lessons / "own.ipynb")
     (lessons / "own.exercises.py").write_text(OWN)

@@ -13,9 +13,9 @@ from lab import CHECKOUT
 
 import workbench
 from workbench.cli import main
-from workbench.trace.backward_records import BackwardStarted
-from workbench.trace.forward_records import NodeCreated
-from workbench.trace.tensor_records import TensorWritten
+from workbench.pictures.trace.backward_records import BackwardStarted
+from workbench.pictures.trace.forward_records import NodeCreated
+from workbench.pictures.trace.tensor_records import TensorWritten
 
 SCRIPT = """
 import sys

@@ -12,7 +12,7 @@ from test_cli_trace import counted, traced, typed
 import workbench
 from workbench.cli.first_steps import WorkbenchSteps
 from workbench.cli.until_finding import UntilFinding
-from workbench.trace.backward_records import BackwardStarted
+from workbench.pictures.trace.backward_records import BackwardStarted
 
 SCRIPT = """
 import sys

@@ -47,6 +47,10 @@ def test_lesson_0_has_the_same_picture_as_jupyterlab_can_show_it() -> None:
     assert cell.metadata["course_map"] == MAP["digest"](MAP["PICTURE"].read_text(encoding="utf-8"))
 
 
+def test_the_page_of_the_course_has_the_table_of_the_lessons() -> None:
+    assert MAP["TABLE"].findall(INDEX) == [MAP["table"]()]
+
+
 @pytest.mark.parametrize("text", ["\n".join(cell.source for cell in FIRST), INDEX], ids=["lesson 0", "index"])
 def test_each_path_has_what_its_lessons_need_and_its_minutes_add_up(text: str) -> None:
     paths = re.findall(r"^- \*\*(An? \w+):\*\* (all lessons|lessons [\d, ]+) \((\d+) minutes\)", text, re.M)

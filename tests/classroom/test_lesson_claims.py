@@ -14,9 +14,10 @@ import workbench
 import workbench as torch
 from workbench import nn
 from workbench.autograd.function import once_differentiable
+from workbench.classroom import check
 from workbench.distributions import Bernoulli
+from workbench.pictures.views.memory_ledger import Ledger
 from workbench.utils.checkpoint import checkpoint
-from workbench.views.memory_ledger import Ledger
 
 
 def leaf(number: float = 2.0) -> Any:
@@ -422,8 +423,25 @@ def safe_before_the_root() -> bool:
     return x.grad == 0
 
 
+def both_knobs_turned() -> bool:
+    w, b = torch.tensor(3.0, requires_grad=True), torch.tensor(0.5, requires_grad=True)
+    ((w * 2.0 + b - 7.0) ** 2).backward()
+    return check(7, (w - 0.1 * w.grad) * 2.0 + b - 0.1 * b.grad) == "Right."
+
+
+def flipped_losses() -> list[str]:
+    """The losses of a machine with one knob, each of whose steps goes along the gradient."""
+    losses, knob = [], 3.0
+    for _ in range(5):
+        losses.append(f"{(knob * 2 - 7) ** 2:.3g}")
+        knob += 0.05 * 4 * (knob * 2 - 7)
+    return losses
+
+
 CLAIMS = [
     ("00", "a second `backward()` over this graph is refused", walked_twice),
+    ("00", "Exactly 7.", both_knobs_turned),
+    ("07", "1, 1.96, 3.84, 7.53, 14.8", lambda: flipped_losses() == "1, 1.96, 3.84, 7.53, 14.8".split(", ")),
     ("03", "the reason is nearly always one of these five", other_reasons_for_none),
     ("04", "will never be saved for backward*", unsaved_result_of_inference),
     ("04", "`(r + w).backward()` works", unsaved_result_of_inference),
@@ -490,7 +508,7 @@ CLAIMS = [
         "**the inputs of all pieces**, and **what one piece holds**",
         lambda: all(chain_of(pieces)[1] + 1 == pieces + 16 // pieces - 1 for pieces in (1, 2, 4, 8, 16)),
     ),
-    ("18", "So the rate must be smaller than `2 / c`", too_large_a_rate),
+    ("18", "So the rate must be smaller than $2 / c$", too_large_a_rate),
     (
         "18",
         "The norm of an outer product is the norm of one vector times the norm of the other",

@@ -19,7 +19,13 @@ NOTEBOOKS = sorted((CHECKOUT / "notebooks").glob("*.ipynb"))
 MACHINE_PATH = re.compile(r"(?<![\w.])/(?:home|root|tmp|usr|opt|work|var|Users|private)/|\b[A-Z]:\\\\?Users")
 ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 MOST_CODE_CELLS = 25
+STOP = re.compile(r"^> \*\*A good place to stop\.\*\* Part 1 ends here\. Part 2 takes about (\d\d) minutes\.", re.M)
+MOST_LINES = 40  # of a cell that isn't folded
+FOLDED = "(The code of the next cell is folded. Click its bar to open it.)"
 LEAST_EXERCISES = 3
+STORIES = (0, 7, 12, 22)  # their readers make a page at the end, to send
+MOST_MINUTES = 50  # at one sitting
+MOST_BEFORE_A_QUESTION = 2400  # characters
 # What a reader whose first language is another one may not know, or takes literally.
 IDIOMS = """
     all the same, at a glance, at one glance, at the price of, behind the scenes, big picture, blink, boils down,
@@ -78,13 +84,15 @@ def test_a_lesson_says_what_it_needs_and_leads_to_the_lessons_beside_it(path: Pa
         title = nbformat.read(lesson, as_version=4).cells[0].source.splitlines()[0]
         return f"[{title.removeprefix('# ')}]({lesson.name})"
 
-    place = NOTEBOOKS.index(path)
+    place, said = NOTEBOOKS.index(path), "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
     title, _, header = cells[0].source.splitlines()[:3]
     assert title.startswith(f"# {int(path.stem[:2])} · ")
     before = f"**Before:** {link(NOTEBOOKS[place - 1])} · " if place else ""
-    assert header.startswith(f"{before}**You need:** ") and re.search(
-        r"· \*\*Time:\*\* about \d\d minutes( for sections \d to \d)?$", header
-    )
+    assert header.startswith(f"{before}**You need:** ")
+    (time,) = re.findall(r"· \*\*Time:\*\* about (\d\d minutes(?:, in two parts: \d\d and \d\d)?)$", header)
+    whole, *parts = map(int, re.findall(r"\d\d", time))
+    assert max(parts or [whole]) <= MOST_MINUTES and (sum(parts) == whole or not parts)
+    assert [*map(int, STOP.findall(said))] == parts[1:]
     assert all(int(number) < place for number in re.findall(r"lessons? (\d+)", header))
     assert [f"**Next:** {link(lesson)}" in cells[-1].source for lesson in NOTEBOOKS[place + 1 :][:1]] in ([], [True])
 
@@ -92,13 +100,42 @@ def test_a_lesson_says_what_it_needs_and_leads_to_the_lessons_beside_it(path: Pa
 def test_a_lesson_asks_a_question_and_says_what_one_can_do_afterwards(cells: list[Any]) -> None:
     first, last = cells[0].source, cells[-1].source
     assert re.search(r"^\*\*The question of this lesson:\*\* .*\?", first, re.M)
-    promised = first.partition("\nYou will\n\n")[2].partition("\n\n")[0].splitlines()
+    assert re.search(r"^\*\*Afterward you can\*\* [^\n]+\.$", first, re.M)  # the course page has this line, too
+    said = "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    promised = said.partition("In this lesson you will\n\n")[2].partition("\n\n")[0].splitlines()
     assert len(promised) >= 3 and all(line.startswith("- ") for line in promised)
     assert last.startswith("**You saw:** ")
 
 
+def test_a_lesson_begins_with_something_to_do(cells: list[Any]) -> None:
+    # At 1024 x 768 the first screen has room for about this much before a question to the reader.
+    before: list[str] = []
+    for cell in cells:
+        before.append(cell.source)
+        if re.search(r"\*\*(Predict|Drag|Before you)\b", cell.source):
+            break
+    assert len(before) <= 4 and len("".join(before)) < MOST_BEFORE_A_QUESTION
+
+
+def test_what_a_story_makes_can_be_sent(path: Path, cells: list[Any]) -> None:
+    told = re.findall(r"\*\*Something to send\.\*\*[^\n]*?`([a-z-]+\.html)`", "\n".join(cell.source for cell in cells))
+    saved = re.findall(r"\.save\(\"([a-z-]+\.html)\"\)", "\n".join(cell.source for cell in code(cells)))
+    assert told == saved and len(told) == (int(path.stem[:2]) in STORIES)
+
+
+def test_a_lesson_has_a_moving_picture(cells: list[Any]) -> None:
+    shown = [str(output.get("data", {}).get("text/plain", "")) for cell in code(cells) for output in cell.outputs]
+    assert [text for text in shown if re.search(r"^\d+ steps", text, re.M)]
+
+
 def test_a_lesson_is_short(cells: list[Any]) -> None:
     assert len(code(cells)) <= MOST_CODE_CELLS
+    seen = [cell for cell in code(cells) if not cell.metadata.get("jupyter", {}).get("source_hidden")]
+    assert max(len(cell.source.splitlines()) for cell in seen) <= MOST_LINES
+    # What is folded has a line above it that says so, and the site folds it by its tag.
+    for above, cell in zip(cells, cells[1:], strict=False):
+        if cell.cell_type == "code" and cell not in seen:
+            assert above.source.endswith(FOLDED) and "hide-input" in cell.metadata.tags
 
 
 def test_a_lesson_has_three_exercises_one_of_them_code_that_gradcheck_runs(path: Path, cells: list[Any]) -> None:

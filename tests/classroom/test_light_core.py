@@ -27,7 +27,7 @@ LAB = {Requirement(each).name for each in PROJECT["optional-dependencies"]["lab"
 OF_LAB = LAB | {"PIL", "jinja2", "jupyter_client", "jupyter_core"}
 OF_CORE = CORE | {"pygraphviz", "traitlets", "IPython"}
 OTHERS = [each for extra, several in PROJECT["optional-dependencies"].items() if extra != "lab" for each in several]
-OPTIONAL = {Requirement(each).name.replace("-", "_") for each in OTHERS} | {"pytorch_lightning", "pyodide"}
+OPTIONAL = {Requirement(each).name.replace("-", "_") for each in OTHERS} | {"pytorch_lightning", "pydantic", "pyodide"}
 
 HIDE = """
 import sys
@@ -81,6 +81,8 @@ COMMANDS = {
     "present": ["present", "lesson.ipynb"],
     "grade": ["grade", "lesson.ipynb", "-o", "points.csv"],
     "progress": ["progress", "lesson.ipynb", "-o", "class.html"],
+    "quiz": ["quiz", "run.json", "-o", "quiz.html"],
+    "mcp": ["mcp"],
     "release": ["release", "lesson.ipynb", "--student", "copies"],
 }
 
@@ -92,7 +94,7 @@ def test_a_command_without_its_parts_is_one_sentence_and_writes_nothing(tmp_path
     seen = ran(REFUSING, set(), tmp_path, json.dumps([(package, COMMANDS[name]) for name, package in asked]))
     assert seen.returncode == 0, seen.stderr
     for (command, package), said in zip(asked, json.loads(seen.stdout), strict=True):
-        extra = "lite" if command == "lite" else "lab"
+        extra = command if command in ("lite", "mcp") else "lab"
         # Where the extra is not installed, the first part that is missing is named.
         package = next(name for name in NEEDED[command] if name == package or find_spec(name) is None)
         assert said == [1, "", f"workbench: {told(f'workbench {command}', package, extra)}\n", ["lesson.ipynb"]]
@@ -166,7 +168,10 @@ def test_only_the_command_and_drawn_images_import_what_lab_brings() -> None:
     everything = set().union(*found.values())
     assert everything - OF_CORE - OF_LAB - OPTIONAL == set()
     users = {path for path, names in found.items() if names & OF_LAB}
-    assert {path for path in users if not path.startswith("cli/")} == {"scene/film.py", "scene/matplotlib_drawing.py"}
+    assert {path for path in users if not path.startswith("cli/")} == {
+        "pictures/scene/film.py",
+        "pictures/scene/matplotlib_drawing.py",
+    }
 
 
 def test_the_first_line_and_the_tests_bring_the_lab() -> None:

@@ -9,10 +9,10 @@ from typing import Any
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-from run_here import run_here
+from run_here import grade_here
 
 from workbench.classroom.registry import registered
-from workbench.cli import grading, lite, main
+from workbench.cli import lite, main
 from workbench.cli.lab import MARK, prepare
 from workbench.cli.notebooks import beside, place_to_run
 
@@ -59,7 +59,7 @@ def test_what_goes_along_is_what_is_imported(lessons: Path) -> None:
 def test_a_released_lesson_has_its_modules_beside_it(
     lessons: Path, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(grading, "_run", run_here)
+    grade_here(monkeypatch)
     out = tmp_path / kind
     assert main(["release", str(lessons / "lesson.ipynb"), f"--{kind}", str(out)]) == 0
     (made,) = out.rglob("lesson.ipynb")
@@ -99,7 +99,7 @@ def test_exercises_may_import_what_lies_beside_them(lessons: Path, monkeypatch: 
 def test_a_handed_in_notebook_is_graded_with_its_own_modules_and_the_lessons(
     lessons: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(grading, "_run", run_here)
+    grade_here(monkeypatch)
     handed_in = tmp_path / "handed-in"
     handed_in.mkdir()
     notebook = nbformat.read(lessons / "lesson.ipynb", as_version=4)
@@ -122,6 +122,7 @@ def test_a_site_has_them_to_read_and_to_import(lessons: Path, tmp_path: Path, mo
     lite._built(place, lessons, tmp_path)
     assert sorted(file.name for file in (place / "exercises").iterdir()) == GOES
     assert sorted(file.name for file in (place / "contents").iterdir()) == [
+        "course.ipynb",
         "lesson.ipynb",
         *[name for name in GOES if "exercises" not in name],
     ]

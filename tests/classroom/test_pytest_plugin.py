@@ -100,6 +100,46 @@ def test_where_it_is_not_asked_for_nothing_is_imported(folder: Path, pytester: p
     assert seen.stdout == "set()\n", seen.stderr
 
 
+AUDITED = """
+import workbench as torch
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad):
+        return 2 * ctx.saved_tensors[0] * grad
+
+class Wrong(Square):
+    @staticmethod
+    def backward(ctx, grad):
+        return ctx.saved_tensors[0] * grad
+
+X = torch.tensor([1.0, -2.0], requires_grad=True)
+
+def test_right(audit):
+    assert audit(Square, X).ok
+
+def test_wrong(audit):
+    audit(Wrong, X)
+
+def test_one_check(audit):
+    assert len(audit(Wrong, X, checks=["backward twice"]).checks) == 1
+"""
+
+
+@pytest.mark.slow
+def test_the_fixture_audits_a_function(folder: Path, pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_some=AUDITED)
+    result = pytester.runpytest_subprocess(*ARGUMENTS)
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(["*Audit of Wrong: *", "*✗ derivative *by differences*"])
+    assert "found = workbench.audit" not in result.stdout.str()
+
+
 def test_each_test_has_a_file_of_its_own_name() -> None:
     assert file_name("tests/test_a.py::test_b[1-x]") == "tests+test_a.py+test_b[1-x].html"
     odd = ["a.py::test[ü]", "a.py::test[ö]", "a.py::test[A]", "a.py::test[a]", "a.py::test[..]", 'a.py::test["<|>?*\\]']

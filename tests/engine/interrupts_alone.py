@@ -19,7 +19,7 @@ import workbench as torch
 import workbench.autograd.forward_ad
 import workbench.utils.checkpoint  # noqa: F401  loads late
 from workbench.autograd.state import local
-from workbench.scene import engines
+from workbench.pictures.scene import engines
 
 EVERY = interrupts.PROGRAMS
 STRIDE = 197  # every so many-th point, another for each program

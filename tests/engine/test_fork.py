@@ -17,7 +17,7 @@ BEGINNING = """
     from workbench import events
     from workbench.autograd import node, scopes, state
     from workbench.ops import creation
-    from workbench.trace import line_recorder
+    from workbench.pictures.trace import line_recorder
 
     warnings.simplefilter("ignore", DeprecationWarning)
 
@@ -195,7 +195,7 @@ def test_forks_while_another_thread_runs_backward() -> None:
 def test_a_fork_waits_for_a_drawing() -> None:
     run("""
     def draw(inside):
-        from workbench.scene import engines
+        from workbench.pictures.scene import engines
         with engines._lock:
             inside()
 

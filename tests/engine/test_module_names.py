@@ -9,7 +9,7 @@ import pytest
 from oracle import compare, entries
 
 import workbench
-from workbench.absent import names
+from workbench.compat.absent import names
 
 IMPORTS = """
 from torch.nn.modules.activation import ELU, MultiheadAttention | from torch.nn.modules.batchnorm import BatchNorm1d

@@ -14,7 +14,7 @@ from functions import function
 from oracle import chain, compare, entries
 
 import workbench
-from workbench.absent import instead, names
+from workbench.compat.absent import instead, names
 
 PLACES = {
     "torch": workbench,
@@ -63,7 +63,8 @@ ABSENT = {
     "torch.Tensor.logit": "type object 'Tensor' has no attribute 'logit': the workbench doesn't implement "
     "torch.Tensor.logit; write (x / (1 - x)).log().",
     "torch.nn.Parameter(torch.ones(1)).bfloat16": "'Parameter' object has no attribute 'bfloat16': the workbench "
-    "doesn't implement torch.Tensor.bfloat16; there are bool, uint8, int32, int64, float16, float32 and float64.",
+    "doesn't implement torch.Tensor.bfloat16; there are bool, uint8, int32, int64, float16, float32, float64, "
+    "complex64 and complex128.",
     "torch.nn.functional.ctc_loss": "module 'workbench.nn.functional' has no attribute 'ctc_loss': the workbench "
     "doesn't implement torch.nn.functional.ctc_loss.",
     "torch.autograd.profiler": "module 'workbench.autograd' has no attribute 'profiler': the workbench doesn't "
@@ -93,12 +94,12 @@ def test_a_name_that_is_not_there(text: str) -> None:
 
 LACK = "the workbench doesn't implement {}"
 IMPORTS = {
-    "from torch import fft": ("fft", LACK.format("torch.fft")),
+    "from torch import special": ("special", LACK.format("torch.special")),
     "from torch.optim import SGD, Muon": ("Muon", LACK.format("torch.optim.Muon")),
     "from torch import ones, sparse": ("sparse", LACK.format("torch.sparse")),
     "import torch.sparse": ("sparse", LACK.format("torch.sparse")),
     "from torch.linalg import inv, eig": ("eig", LACK.format("torch.linalg.eig")),
-    "import torch.fft.helpers as helpers": ("fft", LACK.format("torch.fft")),
+    "import torch.special.helpers as helpers": ("special", LACK.format("torch.special")),
     "from torch.optim.lr_scheduler import MultiplicativeLR": (
         "MultiplicativeLR",
         LACK.format("torch.optim.lr_scheduler.MultiplicativeLR"),
@@ -129,9 +130,9 @@ def test_an_import_of_what_is_not_there(text: str) -> None:
 
 def test_an_import_of_what_is_there_asks_no_other_finder() -> None:
     code = "import sys, workbench.nn.functional; from workbench import einsum, func; from workbench.nn import *; "
-    code += "from workbench.nn.functional import *; from workbench.autograd import gradcheck; print('fft' in dir())"
+    code += "from workbench.nn.functional import *; from workbench.autograd import gradcheck; print('special' in dir())"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
-    assert not hasattr(workbench, "fft") and "workbench.fft" not in sys.modules
+    assert not hasattr(workbench, "special") and "workbench.special" not in sys.modules
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -384,3 +385,22 @@ def test_every_module_that_refuses_a_name_refuses_its_import_too() -> None:
                     with pytest.raises(ImportError, match=re.escape(said)):
                         exec(f"from {module.__name__} import {name}")
                     break
+
+
+def test_the_names_that_parts_had_before_they_were_grouped_still_import_them() -> None:
+    code = (
+        "import sys, workbench.scene.svg, workbench.stepper\n"
+        "from workbench.diagnosis import Why\n"
+        "from workbench.health.findings import Findings\n"
+        "from workbench.recording import Trace\n"
+        "from workbench.compat.absent import MOVED\n"
+        "now = {name: sys.modules[name] for name in sys.modules if name.startswith('workbench.pictures')}\n"
+        "assert now['workbench.pictures.scene.svg'] is workbench.scene.svg\n"
+        "for name, module in now.items():\n"
+        "    assert module.__name__ == module.__spec__.name == name\n"
+        "for name in MOVED:\n"
+        "    __import__(f'workbench.{name}')\n"
+        "import workbench.trace.nothing\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ran.stderr.splitlines()[-1] == "ModuleNotFoundError: No module named 'workbench.pictures.trace.nothing'"

@@ -17,9 +17,9 @@ from oracle import entries
 
 import workbench as torch
 from workbench import events
-from workbench.trace.backward_records import NodeFinished
-from workbench.trace.forward_records import NodeCreated
-from workbench.trace.recorder import Recorder
+from workbench.pictures.trace.backward_records import NodeFinished
+from workbench.pictures.trace.forward_records import NodeCreated
+from workbench.pictures.trace.recorder import Recorder
 
 
 @pytest.mark.slow

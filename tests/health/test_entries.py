@@ -8,10 +8,10 @@ from html.parser import HTMLParser
 import pytest
 
 import workbench as torch
-from workbench.health import entries
-from workbench.health.finding import Finding
-from workbench.health.findings import Findings
-from workbench.recording import Trace
+from workbench.diagnosis.health import entries
+from workbench.diagnosis.health.finding import Finding
+from workbench.diagnosis.health.findings import Findings
+from workbench.pictures.recording import Trace
 
 PAGE = "https://example.org/team/workbench/blob/main/assets/docs/manual/findings.md"
 

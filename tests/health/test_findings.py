@@ -25,8 +25,8 @@ from golden import check_golden
 import workbench
 from workbench.cli.first_steps import TorchSteps, WorkbenchSteps
 from workbench.cli.until_finding import UntilFinding
-from workbench.health.findings import Findings
-from workbench.health.training_run import TrainingRun
+from workbench.diagnosis.health.findings import Findings
+from workbench.diagnosis.health.training_run import TrainingRun
 
 THEMES = ("behind", "layers", "loop", "numbers", "parameters", "not_finite", "refused")
 PLACE = re.compile(r"(\w+\.py):(\d+) `([^`…]+)")
@@ -95,7 +95,7 @@ def test_in_no_step_of_a_healthy_training_is_anything_found(engine: str, entry: 
     finally:
         steps.leave()
     assert search.found is None, search.found
-    assert steps.steps >= 2 or "optim" not in inspect.getsource(inspect.unwrap(entry.program))
+    assert steps.steps >= 2 or "torch.optim" not in inspect.getsource(inspect.unwrap(entry.program))
 
 
 def test_healthy_programs_are_a_test_set_of_their_own() -> None:

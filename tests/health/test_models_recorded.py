@@ -5,7 +5,7 @@ from __future__ import annotations
 from corpus import each_engine, recorded
 from corpus.parameters import net_of, optimized
 
-from workbench.trace.model_records import ModuleCalled, OptimizerFound
+from workbench.pictures.trace.model_records import ModuleCalled, OptimizerFound
 
 
 def of_kind(trace, kind):

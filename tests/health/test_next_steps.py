@@ -15,10 +15,10 @@ from corpus import Entry, chosen, each_engine, recorded
 
 import workbench
 from workbench import nn, optim
-from workbench.recording import Trace
-from workbench.views import VIEWS
+from workbench.pictures.recording import Trace
+from workbench.pictures.views import VIEWS
 
-HEALTH = Path(workbench.__file__).parent / "health"
+HEALTH = Path(workbench.__file__).parent / "diagnosis" / "health"
 _QUOTED = re.compile(r"`([^`]+)`")
 _PRESSED = re.compile(r"press `/` and type `(\w+)`")
 

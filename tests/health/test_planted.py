@@ -13,8 +13,8 @@ import absent
 import pytest
 from oracle import torch
 
-from workbench.trace.backward_records import BackwardStarted
-from workbench.trace.forward_records import NodeCreated
+from workbench.pictures.trace.backward_records import BackwardStarted
+from workbench.pictures.trace.forward_records import NodeCreated
 
 if torch is None:
     pytest.skip(absent.TORCH, allow_module_level=True)

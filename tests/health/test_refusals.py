@@ -13,8 +13,8 @@ from corpus import Entry, chosen, each_engine, engine_named
 from functions import function, nothing
 
 import workbench
-from workbench.health.refusals import refusal_of
-from workbench.health.training_run import TrainingRun
+from workbench.diagnosis.health.refusals import refusal_of
+from workbench.diagnosis.health.training_run import TrainingRun
 
 
 @pytest.mark.parametrize(("engine", "entry"), chosen("refused", faulty=True))

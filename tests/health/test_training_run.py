@@ -10,9 +10,9 @@ from corpus.loop import loop
 from corpus.not_finite import of_a_gradient
 
 import workbench
-from workbench.health.measures import distance, is_nothing, is_same, is_zero, share_of_zeros
-from workbench.health.training_run import TrainingRun
-from workbench.trace.values import Value
+from workbench.diagnosis.health.measures import distance, is_nothing, is_same, is_zero, share_of_zeros
+from workbench.diagnosis.health.training_run import TrainingRun
+from workbench.pictures.trace.values import Value
 
 
 def mlp(torch, rounds=3):
@@ -187,7 +187,9 @@ def test_a_trace_gathers_its_run_once_and_anew_when_it_has_grown(monkeypatch):
 
 def test_rules_look_at_a_trace_once_and_anew_when_it_has_grown(monkeypatch):
     looked = []
-    monkeypatch.setattr("workbench.health.findings.RULES", (lambda run: looked.append(len(run.events)) or [],))
+    monkeypatch.setattr(
+        "workbench.diagnosis.health.findings.RULES", (lambda run: looked.append(len(run.events)) or [],)
+    )
     step = mlp(workbench, rounds=1)
     with workbench.record() as trace:
         step()

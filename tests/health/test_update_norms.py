@@ -12,8 +12,8 @@ from corpus import each_engine, recorded
 from corpus.parts import train
 
 import workbench
-from workbench.health.table import table_of
-from workbench.health.training_run import TrainingRun
+from workbench.diagnosis.health.table import table_of
+from workbench.diagnosis.health.training_run import TrainingRun
 
 WIDE = 40  # of a layer whose numbers are not kept
 

@@ -173,7 +173,7 @@ def test_a_module_names_its_parameters():
         loss.backward()
     why = trace.why(net[0].weight)
     assert why.sentences[0] == "`net.0.weight.grad` is None: there's no path from `loss` to `net.0.weight`."
-    assert why.sentences[1].startswith("The path is cut between `hidden` and ")
+    assert why.sentences[1].startswith("detach() at ") and why.sentences[1].endswith(" off from `hidden`.")
     live = workbench.why(net[0].weight, loss)
     assert live.sentences[1] == "(From `loss` there's a path to `net.2.bias` and `net.2.weight`.)"
     assert str(live).endswith("call `trace.why(net[0].weight)`.")

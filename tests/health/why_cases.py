@@ -136,11 +136,11 @@ def lost(engine, kind, w, v, x):
 
 # What a recording tells of each; without one they look alike.
 LOST = {
-    "detach": "The path is cut between the result of `engine.relu(x @ w)` and the input of ",
-    "no_grad": "The path is cut between `w` and the input of ",
+    "detach": "cuts the input of `engine.relu(x @ w).detach() * v` off from the result of `engine.relu(x @ w)`.",
+    "no_grad": "cuts the input of `h * v` off from `w`.",
     "item": "The computation from `w` ends at ",
     "numpy": "The computation from `w` ends at `x @ w` (",
-    "argmax": "The path is cut between the result of `x @ w` and the input of ",
+    "argmax": ".float() * v.sum()` isn't connected to the result of `x @ w`.",
     "not used": "No recorded operation that can carry a gradient used `w`",
 }
 
@@ -176,7 +176,14 @@ def cut_in_a_recording(engine, w, v, x):
     return answers
 
 
-@asks("none", "loss is itself a leaf", "loss itself doesn't require grad", "total", "by detach() at line ")
+@asks(
+    "none",
+    "loss is itself a leaf",
+    "loss itself doesn't require grad",
+    "total",
+    "detach() at why_cases.py:",
+    "cuts loss off from total.",
+)
 def loss_without_a_way(engine, w, v, x):
     loss = engine.tensor((x @ w).sum().item(), requires_grad=True)
     answers = [why(w, loss)]
@@ -239,7 +246,7 @@ def only_sibling_of_an_end(engine, w, v, x):
     return [trace.why(kept)]
 
 
-@asks("none", "The path is cut between", "detach")
+@asks("none", "detach() at why_cases.py:", "off from values.")
 def sibling_used_and_own_detached(engine, w, v, x):
     with recorded(engine) as trace:
         values, others = (x @ w).chunk(2, 1)
@@ -293,7 +300,7 @@ def zero_factors_of_each_other(engine, w, v, x):
     return [*answers, trace.why(v)]
 
 
-@asks("zero", "The hook <lambda> on w replaced the gradient (", "v.grad.zero_() (why_cases.py, line ")
+@asks("zero", "The hook <lambda> on w (why_cases.py:", "zero_ (why_cases.py:")
 def zero_by_a_hook_and_by_hand(engine, w, v, x):
     w.register_hook(lambda grad: grad * 0)
     with recorded(engine) as trace:
@@ -303,7 +310,7 @@ def zero_by_a_hook_and_by_hand(engine, w, v, x):
     return [trace.why(w), trace.why(v)]
 
 
-@asks("zero", "The gradients that reached w cancel out.")
+@asks("zero", "The gradients that reach w cancel out.")
 def zero_as_they_cancel(engine, w, v, x):
     return of_recording(engine, w, lambda: (x @ w).sum() - (x @ w).sum())
 
@@ -319,9 +326,7 @@ def zeros_that_may_have_been_set(engine, w, v, x):
 # Not finite.
 
 
-@asks(
-    "not finite", "y = engine.sqrt(x @ w * 0)", "one of its results is 0, and there the slope", "sqrt may have made it"
-)
+@asks("not finite", "y = engine.sqrt(x @ w * 0)", "slope of sqrt is infinite at 0", "sqrt may have made it: one of its")
 def root_of_zero(engine, w, v, x):
     with recorded(engine) as trace:
         y = engine.sqrt(x @ w * 0)
@@ -343,8 +348,7 @@ def only_padding(engine, w, v, x):
 
 @asks(
     "not finite",
-    "The negation",
-    "produced a value in the forward pass that isn't finite. Its inputs are no longer known",
+    "The first known nan on the path is the result of the negation: its inputs are unknown.",
 )
 def loss_not_finite_of_what_is_freed(engine, w, v, x):
     loss = -(engine.log(x @ w * 0) * 0).sum()
@@ -355,8 +359,8 @@ def loss_not_finite_of_what_is_freed(engine, w, v, x):
 @asks(
     "not finite",
     "engine.exp(x @ w * 0 + 1000)",
-    "made a value in forward that isn't finite",
-    "its forward input bad was not finite",
+    "The first inf on the path comes from exp (",
+    "bad, an input of the multiplication (",
 )
 def forward_not_finite(engine, w, v, x):
     with recorded(engine) as trace:
@@ -372,7 +376,7 @@ def forward_not_finite(engine, w, v, x):
     return [of_exp, trace.why(w)]
 
 
-@asks("not finite", "It first happened in step 1 of 2, in the backward pass at line ")
+@asks("not finite", "It first happened in step 1 of 2, in the backward pass at why_cases.py:")
 def not_finite_since_an_earlier_backward(engine, w, v, x):
     with recorded(engine) as trace:
         engine.sqrt(x @ w * 0).sum().backward()
@@ -402,7 +406,7 @@ def trained(engine, broken_in, lr=0.1):
     " in step 3 of 4,",
     "the gradient of s in step 2 of 4.",
     "(s * 0).sqrt()",
-    "then used it in step 3 of 4.",
+    "then used s in step 3 of 4.",
 )
 def first_cause_of_a_training(engine, w, v, x):
     answer = trained(engine, 1).why("net.0.weight")
@@ -411,7 +415,7 @@ def first_cause_of_a_training(engine, w, v, x):
     return [answer]
 
 
-@asks("not finite", " in step 2 of 4,", "SGD.step() at line ", " in step 1 of 4, although its gradient was finite. ")
+@asks("not finite", " in step 2 of 4,", "SGD.step() at why_cases.py:", ", in step 1. Its gradient was finite.")
 def first_cause_is_an_update(engine, w, v, x):
     return [trained(engine, None, 1e38).why("net.0.weight")]
 
@@ -422,9 +426,9 @@ def first_cause_is_an_update(engine, w, v, x):
 @asks(
     "sum",
     "sum of 2 backward passes",
-    ": 2 times at line ",
-    "An optimizer took a step in between",
-    "Call zero_grad() once per update, before its first",
+    ": 2 times at why_cases.py:",
+    "Gradients accumulate across updates: w is updated",
+    "Call optimizer.zero_grad() once per update, before its first",
 )
 def sum_with_a_step_between(engine, w, v, x):
     optimizer = engine.optim.SGD([w], lr=0.1)
@@ -439,7 +443,7 @@ def sum_with_a_step_between(engine, w, v, x):
 @asks(
     "there",
     "To count each backward pass alone, set w.grad = None before it, or call zero_grad()",
-    "It came from the backward pass at line ",
+    "It came from the backward pass at why_cases.py:",
 )
 def accumulated_or_cleared(engine, w, v, x):
     optimizer = engine.optim.SGD([w], lr=0.1)
@@ -473,7 +477,7 @@ def several_uses(engine, w, v, x):
 
 @asks(
     "none",
-    "it was cleared at line ",
+    "it was cleared at why_cases.py:",
     "cleared after the recording",
     "as autograd.grad() does",
     "only asked for the gradients of w.",

@@ -8,6 +8,8 @@ import pickle
 from module_samples import batch, held, linear, mlp
 from oracle import raised
 
+from workbench import nn
+
 
 def test_what_a_model_holds(torch):
     model = mlp(torch)
@@ -113,6 +115,12 @@ CLASSES = (
     "LSTM LayerNorm LeakyReLU Linear LogSigmoid LogSoftmax MSELoss MaxPool2d Module ModuleList MultiheadAttention RNN "
     "ReLU Sequential SiLU Sigmoid Softmax Softplus Tanh TransformerEncoder TransformerEncoderLayer"
 )
+
+
+def test_a_layer_is_found_in_the_file_that_older_pickles_name():
+    for name in ("Linear", "ReLU", "MaxPool2d", "MSELoss"):
+        older = f"cworkbench.nn.modules.layers\n{name}\n.".encode()
+        assert pickle.loads(older) is getattr(nn, name)
 
 
 def test_a_refused_class_is_said_with_the_place_where_pytorch_defines_it(torch):

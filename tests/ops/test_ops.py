@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from expressions import Expression
 from functions import function
+from op_arguments import SAMPLES
 from op_samples import (
     DIFFERENTIABLE,
     arguments,
@@ -42,7 +43,8 @@ CASTS = ("to_copy", "strided", "_as(")  # whose arguments name a dtype
 
 
 def test_every_differentiable_op_has_samples() -> None:
-    assert [op.name for op in DIFFERENTIABLE if not op.samples] == []
+    assert [op.name for op in DIFFERENTIABLE if not samples_of(op)] == []
+    assert SAMPLES.keys() - {*REGISTRY, *SEVERAL} == set()
 
 
 def test_a_formula_belongs_to_a_tensor_argument() -> None:

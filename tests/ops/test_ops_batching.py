@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from op_samples import arguments, each_sample
+from op_samples import arguments, each_sample, samples_of
 
 import workbench as w
 from workbench.autograd.tensor import Tensor
@@ -186,7 +186,7 @@ def test_a_batch_of_batches(op: Any, text: str) -> None:
 @pytest.mark.parametrize("name, place", WITHOUT_SAMPLES)
 def test_what_cannot_be_batched_says_so(name: str, place: int) -> None:
     op = REGISTRY[name]
-    args = arguments(op, op.samples.split(";")[0])
+    args = arguments(op, samples_of(op)[0])
     tensors = tensors_of(args)
     with pytest.raises(RuntimeError, match=WITHOUT_SAMPLES[name, place]):
         mapped(function_of(op, args), {place}, given(tensors, {place}, 2))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from op_samples import DIFFERENTIABLE, arguments, slopes, weighted, weights
+from op_samples import DIFFERENTIABLE, arguments, samples_of, slopes, weighted, weights
 
 import workbench as w
 from workbench.autograd.tensor import Tensor
@@ -177,17 +177,12 @@ def check_batch(run: Callable[..., list[Tensor]], leaves: list[Tensor], where: s
             )
 
 
-def samples(op: Any) -> list[str]:
-    """What its declaration says."""
-    return [text.strip() for text in op.samples.split(";")]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
 def test_an_order_in_memory_changes_no_number(op: Any) -> None:
     if op.name in STRIDED:
         return
-    for text in samples(op):
+    for text in samples_of(op):
         run, leaves = with_leaves(op, text, lambda t: t)
         expected = derivatives(run, leaves)
         check_themselves(expected, leaves, text)
@@ -207,7 +202,7 @@ def smaller(op: Any) -> Iterator[str]:
     Of those that name dimensions or places only what the declaration has.
     """
     sizes = SIZED[:2] if op.name in FULL else SIZED[1:3] if op.name in ("dot", "vdot") else SIZED
-    for text in samples(op):
+    for text in samples_of(op):
         shapes = {found[2] for found in RANDOM.finditer(text)}
         plain = not re.search(r"ones|tensor|\b(inv|sym|tri)\(", text) and not {*DIMS, *SIZES, *SHAPED} & {*op.order}
         if plain and shapes <= {"3", ""}:

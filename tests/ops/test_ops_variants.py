@@ -11,7 +11,7 @@ import pytest
 from oracle import entries, raised
 
 import workbench
-from workbench.absent import names
+from workbench.compat.absent import names
 from workbench.ops import REGISTRY
 from workbench.ops.core.registry import VARIANTS
 

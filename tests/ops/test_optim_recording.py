@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import workbench as torch
-from workbench.recording import Trace, load
-from workbench.trace.frame import Frame
+from workbench.pictures.recording import Trace, load
+from workbench.pictures.trace.frame import Frame
 
 
 def told(trace: Trace) -> list[tuple[str, str, str]]:

@@ -19,7 +19,7 @@ from typing import Any
 import absent
 import numpy as np
 import pytest
-from op_samples import arguments
+from op_samples import arguments, samples_of
 from oracle import sentence, torch
 
 import workbench
@@ -557,7 +557,7 @@ def swept(name: str) -> tuple[str | None, list[str], list[str]]:
         words = re.findall(r"\b(?:self|other|third|size|count|dim)\b", name)
         return name if name.startswith("F.") else f"torch.{name}", list(dict.fromkeys(words)), COMPOSED[name].split(";")
     op = OPS[name]
-    own = SAMPLES.get(name) or op.samples or ", ".join(["r(2, 3)"] * len(op.tensors))
+    own = SAMPLES.get(name) or "; ".join(samples_of(op)) or ", ".join(["r(2, 3)"] * len(op.tensors))
     return call_of(name), op.order, [text for text in own.split(";") if text.strip()]
 
 
@@ -722,12 +722,17 @@ def told(text: str, args: list[Any], ours: Seen, theirs: Seen) -> str:
 # Which draw, are made of operations on matrices, or refuse another dtype of `out` in words of their own: expressions.py
 # has these.
 UNSWEPT = "bernoulli multinomial inverse logdet matrix_power pinverse renorm".split()
+# What makes complex numbers and takes them apart: test_complex.py has it.
+OF_COMPLEX = (
+    "adjoint angle complex conj conj_physical conj_physical_ imag isreal polar real resolve_conj resolve_neg sgn "
+    "view_as_complex view_as_real"
+).split()
 
 
 def test_every_operation_can_be_called_or_is_part_of_others() -> None:
     assert [name for name in OPS if call_of(name) is None and name not in INNER and "_backward" not in name] == []
     called = {word for name in OPS for word in re.findall(r"\.(\w+)\(", call_of(name) or "")}
-    assert {*VARIANTS} - called - {*INNER} - {*map(named, COMPOSED)} == {"detach_", *UNSWEPT}
+    assert {*VARIANTS} - called - {*INNER} - {*map(named, COMPOSED)} == {"detach_", *UNSWEPT, *OF_COMPLEX}
 
 
 def test_what_is_known_is_of_operations_that_are_there() -> None:

@@ -12,11 +12,11 @@ import pytest
 from lab import CHECKOUT
 
 import workbench
-from workbench.scene.curves import Route
-from workbench.scene.geometry import Rectangle, along
-from workbench.scene.metric import CHARACTER, columns
-from workbench.scene.sizes import LABEL_PAD
-from workbench.views import storyboard
+from workbench.pictures.scene.curves import Route
+from workbench.pictures.scene.geometry import Rectangle, along
+from workbench.pictures.scene.metric import CHARACTER, columns
+from workbench.pictures.scene.sizes import LABEL_PAD
+from workbench.pictures.views import storyboard
 
 GALLERY = CHECKOUT / "assets" / "gallery"
 LARGEST = 200_000  # bytes

@@ -13,9 +13,9 @@ from test_scene_folding import openings, scenes
 
 import workbench
 import workbench as torch
-from workbench.scene.model import Scene
-from workbench.scene.storyboard import Storyboard
-from workbench.views import storyboard
+from workbench.pictures.scene.model import Scene
+from workbench.pictures.scene.storyboard import Storyboard
+from workbench.pictures.views import storyboard
 
 GALLERY = runpy.run_path(str(CHECKOUT / "assets" / "gallery" / "draw.py"))
 

@@ -14,10 +14,10 @@ from pygraphviz import AGraph
 from scene_samples import deep, loss, square
 from tqdm import tqdm
 
-from workbench.scene import browser, engines
-from workbench.scene.film import to_gif
-from workbench.scene.layout import LayoutUnavailable
-from workbench.scene.reading import drawn_region
+from workbench.pictures.scene import browser, engines
+from workbench.pictures.scene.film import to_gif
+from workbench.pictures.scene.layout import LayoutUnavailable
+from workbench.pictures.scene.reading import drawn_region
 
 
 def no_thread(*_: Any) -> None:

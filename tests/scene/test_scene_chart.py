@@ -6,14 +6,14 @@ import json
 
 import pytest
 
-from workbench.scene.matplotlib_drawing import to_png
-from workbench.scene.metric import CHARACTER, columns
-from workbench.scene.model import PLACED, Arrow, Box, Scene, StoryStep
-from workbench.scene.picture import Picture
-from workbench.scene.storyboard import Storyboard
-from workbench.scene.svg import to_svg
-from workbench.scene.text import to_text
-from workbench.scene.theme import THEMES
+from workbench.pictures.scene.matplotlib_drawing import to_png
+from workbench.pictures.scene.metric import CHARACTER, columns
+from workbench.pictures.scene.model import PLACED, Arrow, Box, Scene, StoryStep
+from workbench.pictures.scene.picture import Picture
+from workbench.pictures.scene.storyboard import Storyboard
+from workbench.pictures.scene.svg import to_svg
+from workbench.pictures.scene.text import to_text
+from workbench.pictures.scene.theme import THEMES
 
 
 def chart(*boxes: Box, arrows: tuple[Arrow, ...] = (), steps: tuple[StoryStep, ...] = ()) -> Storyboard:
@@ -38,7 +38,7 @@ def test_boxes_stand_where_they_are_told() -> None:
 
 
 def test_a_chart_needs_no_graphviz(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.scene.siblings.placed", lambda dot: pytest.fail("Graphviz was asked"))
+    monkeypatch.setattr("workbench.pictures.scene.siblings.placed", lambda dot: pytest.fail("Graphviz was asked"))
     assert "heading" in to_svg(chart(*ONE_OF_EACH))
 
 

@@ -7,14 +7,14 @@ import random
 import pytest
 from work_done import counted
 
-from workbench.scene.layout import laid_out
-from workbench.scene.model import Arrow, Box, Scene
-from workbench.scene.obstacles import Obstacles
-from workbench.scene.reading import drawn_region
-from workbench.scene.rows import thinned
-from workbench.scene.sizes import largest
-from workbench.scene.storyboard import Storyboard
-from workbench.scene.svg import to_svg
+from workbench.pictures.scene.layout import laid_out
+from workbench.pictures.scene.model import Arrow, Box, Scene
+from workbench.pictures.scene.obstacles import Obstacles
+from workbench.pictures.scene.reading import drawn_region
+from workbench.pictures.scene.rows import thinned
+from workbench.pictures.scene.sizes import largest
+from workbench.pictures.scene.storyboard import Storyboard
+from workbench.pictures.scene.svg import to_svg
 
 
 def graph(sources: dict[str, list[str]], label: str = "") -> Scene:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pygraphviz
 
 import workbench as torch
-from workbench.recording import record
+from workbench.pictures.recording import record
 
 
 def clusters(graph):

@@ -13,12 +13,12 @@ import pygraphviz
 import pytest
 from scene_samples import deep, loss, square
 
-from workbench.scene import matplotlib_drawing
-from workbench.scene.matplotlib_drawing import to_png
-from workbench.scene.model import Arrow, Box, Scene, StoryStep
-from workbench.scene.storyboard import Storyboard
-from workbench.scene.svg import to_svg
-from workbench.scene.text import to_digraph, to_dot, to_sentence, to_text
+from workbench.pictures.scene import matplotlib_drawing
+from workbench.pictures.scene.matplotlib_drawing import to_png
+from workbench.pictures.scene.model import Arrow, Box, Scene, StoryStep
+from workbench.pictures.scene.storyboard import Storyboard
+from workbench.pictures.scene.svg import to_svg
+from workbench.pictures.scene.text import to_digraph, to_dot, to_sentence, to_text
 
 SVG = "{http://www.w3.org/2000/svg}"
 SQUARE_TEXT = """\

@@ -15,15 +15,15 @@ from scene_samples import loss, square
 from stand_in import write_program
 from test_scene_hostile import HOSTILE
 
-from workbench.scene import film
-from workbench.scene.film import to_gif, to_mp4
-from workbench.scene.matplotlib_drawing import to_pdf, to_png
-from workbench.scene.model import Arrow, Box, Scene, StoryStep
-from workbench.scene.picture import Picture
-from workbench.scene.storyboard import Storyboard
-from workbench.scene.svg import to_svg
-from workbench.scene.text import to_dot, to_mermaid
-from workbench.scene.theme import THEMES
+from workbench.pictures.scene import film
+from workbench.pictures.scene.film import to_gif, to_mp4
+from workbench.pictures.scene.matplotlib_drawing import to_pdf, to_png
+from workbench.pictures.scene.model import Arrow, Box, Scene, StoryStep
+from workbench.pictures.scene.picture import Picture
+from workbench.pictures.scene.storyboard import Storyboard
+from workbench.pictures.scene.svg import to_svg
+from workbench.pictures.scene.text import to_dot, to_mermaid
+from workbench.pictures.scene.theme import THEMES
 
 STILL = ["x.svg", "x.png", "x.pdf", "x.dot", "x.mmd"]
 

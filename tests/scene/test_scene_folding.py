@@ -9,8 +9,8 @@ from boxes import arrows_climb, assert_in_order
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.scene.model import Arrow, Box, Scene, StoryStep, paths
-from workbench.scene.storyboard import Storyboard
+from workbench.pictures.scene.model import Arrow, Box, Scene, StoryStep, paths
+from workbench.pictures.scene.storyboard import Storyboard
 
 
 @st.composite

@@ -13,13 +13,13 @@ import pygraphviz
 import pytest
 from kept_story import kept_story
 
-from workbench.scene.matplotlib_drawing import to_png
-from workbench.scene.metric import clean, columns, cut
-from workbench.scene.model import Arrow, Box, Detail, Scene, StoryStep
-from workbench.scene.picture import Picture, to_html
-from workbench.scene.storyboard import Storyboard
-from workbench.scene.svg import to_svg
-from workbench.scene.text import to_digraph, to_dot, to_text
+from workbench.pictures.scene.matplotlib_drawing import to_png
+from workbench.pictures.scene.metric import clean, columns, cut
+from workbench.pictures.scene.model import Arrow, Box, Detail, Scene, StoryStep
+from workbench.pictures.scene.picture import Picture, to_html
+from workbench.pictures.scene.storyboard import Storyboard
+from workbench.pictures.scene.svg import to_svg
+from workbench.pictures.scene.text import to_digraph, to_dot, to_text
 
 HOSTILE = {
     "script": "</script><script>alert(1)</script>",

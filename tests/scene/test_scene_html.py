@@ -11,7 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from browser_page import open_page
 from scene_samples import loss
 
-from workbench.scene.picture import Picture, to_html
+from workbench.pictures.scene.picture import Picture, to_html
 
 pytestmark = [pytest.mark.usefixtures("one_browser"), pytest.mark.browser]
 
@@ -127,7 +127,7 @@ def test_without_scripts_a_still_picture_remains(saved):
 def test_making_a_page_loads_nothing_of_jupyter():
     code = (
         "import sys; sys.path.insert(0, 'tests/support'); from scene_samples import loss\n"
-        "from workbench.scene.picture import to_html; to_html(loss())\n"
+        "from workbench.pictures.scene.picture import to_html; to_html(loss())\n"
         "print({name.split('.')[0] for name in sys.modules} & {'anywidget', 'ipywidgets', 'IPython'})"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

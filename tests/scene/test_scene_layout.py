@@ -14,12 +14,12 @@ from boxes import assert_in_order
 from scene_samples import deep, loss, square
 from stand_in import write_program
 
-from workbench.scene import siblings
-from workbench.scene.engines import placed
-from workbench.scene.layout import LayoutUnavailable
-from workbench.scene.model import Arrow, Box, Scene, StoryStep
-from workbench.scene.reading import drawn_region
-from workbench.scene.storyboard import Storyboard
+from workbench.pictures.scene import siblings
+from workbench.pictures.scene.engines import placed
+from workbench.pictures.scene.layout import LayoutUnavailable
+from workbench.pictures.scene.model import Arrow, Box, Scene, StoryStep
+from workbench.pictures.scene.reading import drawn_region
+from workbench.pictures.scene.storyboard import Storyboard
 
 SAMPLES = [square, loss, deep]
 FAKE_DOT = """

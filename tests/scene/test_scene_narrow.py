@@ -8,11 +8,11 @@ import pytest
 
 import workbench as torch
 from workbench import nn
-from workbench.recording import record
-from workbench.scene.geometry import along
-from workbench.scene.model import Arrow, Box, Scene, groups_of
-from workbench.scene.storyboard import SMALL_ROOM, Storyboard
-from workbench.views import storyboard
+from workbench.pictures.recording import record
+from workbench.pictures.scene.geometry import along
+from workbench.pictures.scene.model import Arrow, Box, Scene, groups_of
+from workbench.pictures.scene.storyboard import SMALL_ROOM, Storyboard
+from workbench.pictures.views import storyboard
 
 
 def layers():

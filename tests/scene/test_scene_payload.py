@@ -10,14 +10,14 @@ import re
 import pytest
 import write_player
 
-from workbench.scene.payload import compressed, inline, library
+from workbench.pictures.scene.payload import compressed, inline, library
 
 AGAIN = "its sources have changed: run `python tests/write_player.py`"
 
 
 @pytest.mark.parametrize("name", write_player.FILES)
 def test_what_is_sent_was_made_of_the_modules_and_stylesheets_as_they_are(name):
-    head, _, text = write_player.STATIC.joinpath(name).read_text(encoding="utf-8").partition("\n")
+    head, _, text = write_player.PLACES[name].joinpath(name).read_text(encoding="utf-8").partition("\n")
     _, version, digest, _ = head.split(" ", 3)
     assert version == write_player.version(), AGAIN
     assert digest == f"{write_player.digest(text)}:", "it was changed by hand"
@@ -28,7 +28,7 @@ def test_making_it_again_gives_the_same():
     if not write_player.can_make():
         pytest.skip("esbuild is not installed")
     for name, text in write_player.made().items():
-        assert write_player.STATIC.joinpath(name).read_text(encoding="utf-8") == text, AGAIN
+        assert write_player.PLACES[name].joinpath(name).read_text(encoding="utf-8") == text, AGAIN
 
 
 def test_a_change_of_any_source_changes_the_version(tmp_path, monkeypatch):

@@ -11,10 +11,10 @@ import sys
 import pytest
 from scene_samples import square
 
-from workbench.scene import picture
-from workbench.scene.picture import Picture
-from workbench.scene.reading import drawn_region
-from workbench.scene.text import to_sentence, to_text
+from workbench.pictures.scene import picture
+from workbench.pictures.scene.picture import Picture
+from workbench.pictures.scene.reading import drawn_region
+from workbench.pictures.scene.text import to_sentence, to_text
 
 STARTS = {
     "x.html": b"<!doctype html>",

@@ -12,14 +12,14 @@ from scene_samples import deep
 
 import workbench as torch
 from workbench import nn
-from workbench.recording import record
-from workbench.scene import region_layouts
-from workbench.scene.model import Box, Detail, Scene, StoryStep, paths
-from workbench.scene.picture import MOST, Picture, _packed, img, playing, to_html
-from workbench.scene.region_layouts import region_layout
-from workbench.scene.shortening import LEFT_OUT, Plan, cut, shortened
-from workbench.scene.storyboard import Storyboard
-from workbench.views import storyboard
+from workbench.pictures.recording import record
+from workbench.pictures.scene import region_layouts
+from workbench.pictures.scene.model import Box, Detail, Scene, StoryStep, paths
+from workbench.pictures.scene.picture import MOST, Picture, _packed, img, playing, to_html
+from workbench.pictures.scene.region_layouts import region_layout
+from workbench.pictures.scene.shortening import LEFT_OUT, Plan, cut, shortened
+from workbench.pictures.scene.storyboard import Storyboard
+from workbench.pictures.views import storyboard
 
 
 def six_layers():

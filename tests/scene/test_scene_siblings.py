@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import workbench as torch
 from workbench import nn
-from workbench.scene.layout import Layout
-from workbench.scene.model import Arrow, Box, Scene
-from workbench.scene.storyboard import Storyboard
+from workbench.pictures.scene.layout import Layout
+from workbench.pictures.scene.model import Arrow, Box, Scene
+from workbench.pictures.scene.storyboard import Storyboard
 
 
 def row_of(layout: Layout, ids: Sequence[str]) -> list[str]:

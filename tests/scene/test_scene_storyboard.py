@@ -7,9 +7,9 @@ import json
 import pytest
 from scene_samples import deep, loss, square
 
-from workbench.scene.labels import arrow_fields, box_fields
-from workbench.scene.model import Arrow, Box, Detail, Scene, StoryStep, changed
-from workbench.scene.storyboard import Storyboard
+from workbench.pictures.scene.labels import arrow_fields, box_fields
+from workbench.pictures.scene.model import Arrow, Box, Detail, Scene, StoryStep, changed
+from workbench.pictures.scene.storyboard import Storyboard
 
 BOX = {"id", "kind", "holder", "x", "y", "w", "h", "title", "lines", "state", "alt", "details"}
 ARROW = {"id", "kind", "source", "target", "d", "lx", "ly", "lw", "lh"}

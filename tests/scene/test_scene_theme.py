@@ -8,11 +8,11 @@ from html import unescape
 import pytest
 from scene_samples import loss, square
 
-from workbench.scene.model import Arrow, Box, Scene
-from workbench.scene.shapes import drawn
-from workbench.scene.storyboard import Storyboard
-from workbench.scene.svg import to_svg
-from workbench.scene.theme import (
+from workbench.pictures.scene.model import Arrow, Box, Scene
+from workbench.pictures.scene.shapes import drawn
+from workbench.pictures.scene.storyboard import Storyboard
+from workbench.pictures.scene.svg import to_svg
+from workbench.pictures.scene.theme import (
     DARK,
     LIGHT,
     THEMES,

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import workbench as torch
-from workbench.stepper import Stepper
-from workbench.views.stepper_picture import Stage
+from workbench.pictures.stepper import Stepper
+from workbench.pictures.views.stepper_picture import Stage
 
 
 def titles(s: Stepper) -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 import workbench as torch
-from workbench.stepper import Stepper
-from workbench.views.stepper_picture import Stage
+from workbench.pictures.stepper import Stepper
+from workbench.pictures.views.stepper_picture import Stage
 
 
 def network() -> Stepper:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.stepper.typed import typed
+from workbench.pictures.stepper.typed import typed
 
 
 @pytest.mark.parametrize("text", ["", "x", "[1, [2]]", "1/0", "__import__('os')", "9**9**9", "(" * 5000, "1" * 20_000])

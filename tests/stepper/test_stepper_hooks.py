@@ -7,7 +7,7 @@ from test_view_hooks import look
 from trace_samples import leaf
 
 import workbench as torch
-from workbench.views.stepper_picture import Stage
+from workbench.pictures.views.stepper_picture import Stage
 
 
 def test_a_hook_that_failed_in_a_stepper_leaves_nothing_behind():

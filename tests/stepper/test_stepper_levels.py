@@ -7,8 +7,8 @@ from boxes import name_of
 from stepped import Browser
 
 import workbench as torch
-from workbench.scene.model import Box
-from workbench.views.stepper_picture import Stage
+from workbench.pictures.scene.model import Box
+from workbench.pictures.views.stepper_picture import Stage
 
 SECOND = "second order: recorded while backward ran"
 

@@ -9,7 +9,7 @@ import pytest
 from stepped import Browser, browsed, fork, line
 
 import workbench as torch
-from workbench.views.stepper_picture import Stage, shown
+from workbench.pictures.views.stepper_picture import Stage, shown
 
 
 def test_a_second_showing_brings_the_first_up_to_date() -> None:

@@ -13,12 +13,12 @@ from IPython.core.interactiveshell import InteractiveShell
 from stepped import Browser, browsed, fork, line
 
 import workbench as torch
-from workbench.scene.displays import displays
-from workbench.scene.labels import box_fields
-from workbench.scene.sizes import PAD, first_row
-from workbench.scene.storyboard import Storyboard
-from workbench.scene.text import graph_lines
-from workbench.views.stepper_picture import Stage
+from workbench.pictures.scene.displays import displays
+from workbench.pictures.scene.labels import box_fields
+from workbench.pictures.scene.sizes import PAD, first_row
+from workbench.pictures.scene.storyboard import Storyboard
+from workbench.pictures.scene.text import graph_lines
+from workbench.pictures.views.stepper_picture import Stage
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 

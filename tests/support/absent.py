@@ -9,6 +9,7 @@ CHECKER = 'the type checker is not installed: pip install -e ".[types]" brings i
 GRADER = 'the program that grades is not installed: pip install -e ".[nbgrader,otter]" brings it.'
 LIGHTNING = 'lightning is not installed: pip install -e ".[trainers]" brings it.'
 INSTALLS = "the test fetches packages for environments that it makes: WORKBENCH_REQUIRE_EXTRAS=1 lets it."
+MCP = 'the SDK of the Model Context Protocol is not installed: pip install -e ".[mcp]" brings it.'
 TRANSFORMERS = 'transformers is not installed: pip install -e ".[trainers]" brings it.'
 LITE = 'JupyterLite, which makes a site of the lessons, is not installed: pip install -e ".[lite]" brings it.'
 PYODIDE = "no folder WORKBENCH_PYODIDE has a Python for the browser: tests/make_pyodide.py makes one."

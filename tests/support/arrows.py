@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from boxes import drawn_part
 
-from workbench.scene.geometry import Rectangle, Walls, along
-from workbench.scene.layout import Layout
-from workbench.scene.model import AROUND, LOOSE, Scene, paths
-from workbench.scene.sizes import STRIP
+from workbench.pictures.scene.geometry import Rectangle, Walls, along
+from workbench.pictures.scene.layout import Layout
+from workbench.pictures.scene.model import AROUND, LOOSE, Scene, paths
+from workbench.pictures.scene.sizes import STRIP
 
 Curve = npt.NDArray[np.float64]
 

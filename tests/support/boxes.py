@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from workbench.scene.geometry import Rectangle, along
-from workbench.scene.labels import arrow_fields
-from workbench.scene.layout import Layout
-from workbench.scene.model import LOOSE, Box, Scene, paths
-from workbench.scene.sizes import label_size
-from workbench.scene.storyboard import Storyboard
+from workbench.pictures.scene.geometry import Rectangle, along
+from workbench.pictures.scene.labels import arrow_fields
+from workbench.pictures.scene.layout import Layout
+from workbench.pictures.scene.model import LOOSE, Box, Scene, paths
+from workbench.pictures.scene.sizes import label_size
+from workbench.pictures.scene.storyboard import Storyboard
 
 
 def name_of(box: Box) -> str:

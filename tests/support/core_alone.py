@@ -55,7 +55,7 @@ def in_a_notebook(picture, loss) -> None:
 
     for each in (picture, workbench.step(loss), workbench.explore(lambda x: x * x, x=2.0)):
         assert each._repr_mimebundle_()["text/html"]
-    assert "workbench.widgets" in sys.modules
+    assert "workbench.pictures.widgets" in sys.modules
 
 
 if __name__ == "__main__":

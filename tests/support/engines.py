@@ -12,7 +12,7 @@ from typing import Any
 from lab import CHECKOUT
 
 from workbench.bridges import own_engine
-from workbench.trace.names import stands_for
+from workbench.pictures.trace.names import stands_for
 
 
 def engine(stage: int) -> ModuleType:

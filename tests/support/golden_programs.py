@@ -9,7 +9,7 @@ import transform_samples as transforms
 from trace_samples import leaf
 
 import workbench as torch
-from workbench.recording import Trace, record
+from workbench.pictures.recording import Trace, record
 from workbench.utils.checkpoint import checkpoint
 
 KEPT: list[object] = []  # what a program does not let go of

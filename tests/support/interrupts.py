@@ -440,7 +440,7 @@ def our_state() -> dict[str, Any]:
     """Everything that could be left switched on."""
     from workbench import events
     from workbench.autograd import scopes, state
-    from workbench.trace import line_recorder
+    from workbench.pictures.trace import line_recorder
     from workbench.utils import checkpoint
 
     modes, stack = state.local.modes, scopes.local.stack
@@ -473,7 +473,7 @@ def reset() -> None:
     """Put right what a program left wrong, so that the next is not blamed for it."""
     from workbench import events
     from workbench.autograd import scopes, state
-    from workbench.trace import line_recorder
+    from workbench.pictures.trace import line_recorder
     from workbench.utils import checkpoint
 
     line_recorder._watchers.clear()

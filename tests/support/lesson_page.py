@@ -146,9 +146,13 @@ class Lesson:
 
 
 def _pictures(lesson: Path) -> int:
-    """How many pictures the lesson was committed with."""
-    cells = json.loads(lesson.read_text(encoding="utf-8"))["cells"]
-    return sum("data:image/svg" in json.dumps(output) for cell in cells for output in cell.get("outputs", []))
+    """How many pictures the lesson was committed with, without the one that opens it, which is no player."""
+    told = json.loads(lesson.read_text(encoding="utf-8"))
+    for cell in told["cells"]:
+        if "opening" in cell["metadata"].get("tags", []):
+            cell["outputs"] = []
+    lesson.write_text(json.dumps(told), encoding="utf-8")
+    return sum("data:image/svg" in json.dumps(output) for cell in told["cells"] for output in cell.get("outputs", []))
 
 
 @contextmanager
@@ -157,10 +161,10 @@ def study(name: str, lab: Lab) -> Iterator[Lesson]:
     folder = lab.folder / name.removesuffix(".ipynb")
     folder.mkdir()
     shutil.copy(CHECKOUT / "notebooks" / name, folder)
+    pictures = _pictures(folder / name)
     with open_page((1400, 900)) as page:
         lab.open(page, f"{folder.name}/{name}")
         # JupyterLab draws what is far down when it finds the time, and counts as open before.
-        pictures = _pictures(folder / name)
         wait_until(page, f'document.querySelectorAll("{_STILL}").length === {pictures}')
         stills = [tuple(still) for still in page.evaluate(_STILLS)]
         assert page.locator(".wb-player").count() == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import workbench as torch
 from workbench import nn
 from workbench.nn import functional as F
-from workbench.recording import Trace, record
+from workbench.pictures.recording import Trace, record
 
 
 class Norm(nn.Module):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from expressions import EXPRESSIONS, Expression
+from op_arguments import SAMPLES
 
 import workbench as w
 from workbench.autograd.tensor import Tensor
@@ -23,7 +24,7 @@ DIFFERENTIABLE = [op for op in REGISTRY.values() if op.formulas and op.node_name
 
 def samples_of(op: Any) -> list[str]:
     """The texts of an operation's samples."""
-    return [text.strip() for text in op.samples.split(";") if text.strip()]
+    return [text.strip() for text in SAMPLES.get(op.name, "").split(";") if text.strip()]
 
 
 def each_sample(

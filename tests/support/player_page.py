@@ -10,7 +10,7 @@ import pytest
 from browser_page import inside, place_of, settled, wait_until
 from playwright.sync_api import Page
 
-from workbench.scene.payload import in_page, library
+from workbench.pictures.scene.payload import in_page, library
 
 _PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Player</title></head>
 <body>{around[0]}<div id="here"></div>{around[1]}<script type="module">{library}

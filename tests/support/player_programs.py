@@ -8,8 +8,8 @@ from typing import Any
 
 import workbench as torch
 from workbench import nn
-from workbench.scene.storyboard import Storyboard
-from workbench.views import storyboard
+from workbench.pictures.scene.storyboard import Storyboard
+from workbench.pictures.views import storyboard
 
 
 @cache

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.scene.model import Arrow, Box, Detail, Scene, StoryStep
-from workbench.scene.storyboard import Storyboard
+from workbench.pictures.scene.model import Arrow, Box, Detail, Scene, StoryStep
+from workbench.pictures.scene.storyboard import Storyboard
 
 SOURCE = """class Square(Function):
     @staticmethod

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from workbench.scene.model import Arrow, Box, Detail, Scene, StoryStep
-from workbench.scene.storyboard import Storyboard
+from workbench.pictures.scene.model import Arrow, Box, Detail, Scene, StoryStep
+from workbench.pictures.scene.storyboard import Storyboard
 
 SQUARE = """class Square(Function):
     @staticmethod

@@ -8,8 +8,8 @@ from copy import deepcopy
 from typing import Any
 
 import workbench as torch
-from workbench.views.stepper_picture import shown
-from workbench.widgets.stepper import StepperView
+from workbench.pictures.views.stepper_picture import shown
+from workbench.pictures.widgets.stepper import StepperView
 
 NODE = re.compile(r"\w+Backward\d*(, \d+\w\w)?")
 

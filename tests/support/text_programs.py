@@ -11,11 +11,11 @@ from zlib import crc32
 from trace_samples import leaf
 
 import workbench as torch
-from workbench.recording import Trace, record
-from workbench.scene.labels import state_words
-from workbench.scene.model import Scene
-from workbench.scene.storyboard import Storyboard
-from workbench.scene.text import chart_lines
+from workbench.pictures.recording import Trace, record
+from workbench.pictures.scene.labels import state_words
+from workbench.pictures.scene.model import Scene
+from workbench.pictures.scene.storyboard import Storyboard
+from workbench.pictures.scene.text import chart_lines
 
 PROGRAM_FILE = re.compile(r"program_[0-9a-f]{8}\.py")
 NAMED = ("leaf", "constant", "region", "group")  # the kinds of boxes that a story names

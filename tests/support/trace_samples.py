@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 import workbench as torch
-from workbench.recording import Trace, record
-from workbench.trace.recorder import Recorder
+from workbench.pictures.recording import Trace, record
+from workbench.pictures.trace.recorder import Recorder
 
 
 class Square(torch.Function):

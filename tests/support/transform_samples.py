@@ -5,7 +5,7 @@ from __future__ import annotations
 import workbench as torch
 from workbench.autograd import forward_ad
 from workbench.func import grad, hessian, jacfwd, jacrev, jvp, linearize, vmap
-from workbench.recording import Trace, record
+from workbench.pictures.recording import Trace, record
 
 
 class Cube(torch.Function):

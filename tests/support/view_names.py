@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from workbench.views import VIEWS
-from workbench.views.flow import Flow
-from workbench.views.graph import Graph
+from workbench.pictures.views import VIEWS
+from workbench.pictures.views.flow import Flow
+from workbench.pictures.views.graph import Graph
 
 ALONE = [name for name, view in VIEWS.items() if not view.compares]
 GRAPHS: dict[str, type[Graph]] = {"graph": Graph, "flow": Flow}

@@ -26,10 +26,10 @@ if __name__ == "__main__":
 import trace_samples as samples
 
 import workbench as torch
-from workbench.recording import Trace, record
-from workbench.trace.schema import RECORDS, Record
+from workbench.pictures.recording import Trace, record
+from workbench.pictures.trace.schema import RECORDS, Record
+from workbench.pictures.views import VIEWS
 from workbench.utils.checkpoint import checkpoint
-from workbench.views import VIEWS
 
 EVERY_VIEW = tuple(VIEWS)
 LONGEST = 400  # characters of a refusal

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.trace.assignments import operand_of
+from workbench.pictures.trace.assignments import operand_of
 
 
 def test_an_operand_is_told_only_if_it_is_certainly_that_one() -> None:

@@ -13,12 +13,12 @@ import pytest
 
 import workbench as torch
 from workbench import events
-from workbench.trace.event_recorder import HEAR
-from workbench.trace.forward_records import NodeCreated
-from workbench.trace.frame import Key
-from workbench.trace.schema import RECORDS, Record
-from workbench.trace.timeline import Timeline
-from workbench.views import storyboard
+from workbench.pictures.trace.event_recorder import HEAR
+from workbench.pictures.trace.forward_records import NodeCreated
+from workbench.pictures.trace.frame import Key
+from workbench.pictures.trace.schema import RECORDS, Record
+from workbench.pictures.trace.timeline import Timeline
+from workbench.pictures.views import storyboard
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import pytest
 from work_done import calls
 
 import workbench as torch
-from workbench.recording import Trace
-from workbench.trace import event_checks
-from workbench.trace.frame import Frame
+from workbench.pictures.recording import Trace
+from workbench.pictures.trace import event_checks
+from workbench.pictures.trace.frame import Frame
 
 
 def chain(count: int) -> Any:

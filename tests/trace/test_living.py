@@ -10,11 +10,11 @@ from boxes import name_of
 import workbench as torch
 from workbench import live_recording
 from workbench.events import listeners
-from workbench.scene.model import Scene
-from workbench.scene.storyboard import Storyboard
-from workbench.trace.timeline import Ending
-from workbench.views import storyboard
-from workbench.widgets.live import Growing
+from workbench.pictures.scene.model import Scene
+from workbench.pictures.scene.storyboard import Storyboard
+from workbench.pictures.trace.timeline import Ending
+from workbench.pictures.views import storyboard
+from workbench.pictures.widgets.live import Growing
 
 
 def end_of(trace: torch.Trace) -> Storyboard:

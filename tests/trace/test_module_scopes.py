@@ -18,7 +18,7 @@ from workbench import nn
 from workbench.autograd.scopes import current_scope, scope_of
 from workbench.autograd.state import scope_threads
 from workbench.events import listeners
-from workbench.trace.forward_records import NodeCreated
+from workbench.pictures.trace.forward_records import NodeCreated
 
 
 def scopes(out: Any) -> list[str]:

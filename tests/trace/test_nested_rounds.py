@@ -13,8 +13,8 @@ from trace_samples import leaf
 
 import workbench
 from workbench.autograd.scopes import scope
-from workbench.recording import record
-from workbench.trace.forward_records import NodeCreated
+from workbench.pictures.recording import record
+from workbench.pictures.trace.forward_records import NodeCreated
 
 SEVERAL = ("split", "sum(")  # of what is told with loops of its own the rounds around these count
 

@@ -9,7 +9,7 @@ import corpus
 import pytest
 
 import workbench
-from workbench.recording import Trace
+from workbench.pictures.recording import Trace
 
 Fails = Callable[[Any, Any], object]  # of the engine, and of its functions
 

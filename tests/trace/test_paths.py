@@ -18,8 +18,8 @@ from trace_samples import leaf
 
 import workbench as torch
 from workbench import nn
-from workbench.recording import Trace, record
-from workbench.trace.forward_records import NodeCreated
+from workbench.pictures.recording import Trace, record
+from workbench.pictures.trace.forward_records import NodeCreated
 
 
 def told(trace: Any) -> list[str]:

@@ -11,9 +11,9 @@ import trace_samples as samples
 from trace_samples import Square, leaf
 
 import workbench as torch
-from workbench.trace.backward_records import NodeFinished
-from workbench.trace.event_recorder import EventRecorder
-from workbench.trace.forward_records import NodeCreated
+from workbench.pictures.trace.backward_records import NodeFinished
+from workbench.pictures.trace.event_recorder import EventRecorder
+from workbench.pictures.trace.forward_records import NodeCreated
 
 
 def test_the_names_a_user_writes():

@@ -9,9 +9,9 @@ import pytest
 from trace_samples import Square, kinds, leaf, of_kind
 
 import workbench as torch
-from workbench.recording import record
-from workbench.trace.gap_records import EventsLetGo
-from workbench.views import storyboard
+from workbench.pictures.recording import record
+from workbench.pictures.trace.gap_records import EventsLetGo
+from workbench.pictures.views import storyboard
 
 
 def test_a_graph_that_is_larger_is_kept_whole():

@@ -14,10 +14,10 @@ from trace_samples import Square, kinds, leaf, of_kind
 from view_names import ALONE
 
 import workbench as torch
-from workbench.recording import Trace, record
-from workbench.trace.forward_records import NodeCreated
-from workbench.trace.gap_records import EventsLetGo
-from workbench.views import storyboard
+from workbench.pictures.recording import Trace, record
+from workbench.pictures.trace.forward_records import NodeCreated
+from workbench.pictures.trace.gap_records import EventsLetGo
+from workbench.pictures.views import storyboard
 
 # Lines of programs over the leaves a and b; what they make is forgotten at once, but for `kept`, which grows.
 LINES = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 import workbench as torch
-from workbench.recording import record
-from workbench.trace.names import named_in
+from workbench.pictures.recording import record
+from workbench.pictures.trace.names import named_in
 
 
 def names(trace):

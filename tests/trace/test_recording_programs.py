@@ -10,8 +10,8 @@ from programs import programs
 from test_stepper_programs import attempt, begun
 
 import workbench as w
-from workbench.recording import record
-from workbench.trace.frame import Frame
+from workbench.pictures.recording import record
+from workbench.pictures.trace.frame import Frame
 
 UNHEARD = (".data", ".grad", "requires_grad_", "detach_")  # what changes a tensor without a word
 

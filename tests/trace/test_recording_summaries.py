@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from made_functions import function
 
 import workbench as torch
-from workbench.recording import record
-from workbench.trace import workbench_describer
-from workbench.trace.backward_records import NodeFinished, NodeStarted
-from workbench.trace.values import Value, kept
+from workbench.pictures.recording import record
+from workbench.pictures.trace import workbench_describer
+from workbench.pictures.trace.backward_records import NodeFinished, NodeStarted
+from workbench.pictures.trace.values import Value, kept
 
 # Its backward writes into the gradient that it is given, which another node may be about to get.
 WritesWhatItIsGiven = function("WritesWhatItIsGiven", lambda x: x * 1.0, lambda grad: grad.mul_(3.0))

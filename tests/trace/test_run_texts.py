@@ -6,7 +6,7 @@ import pytest
 from cells import CELLS, lines_are_told
 
 import workbench as torch
-from workbench.trace.source import file_of, keep_text, line_text
+from workbench.pictures.trace.source import file_of, keep_text, line_text
 
 pytest.importorskip("IPython")
 
@@ -43,4 +43,4 @@ def test_an_error_in_a_timed_cell_is_explained_at_its_line():
     cell = "%%time\nw = torch.ones(2, requires_grad=True)\nloss = (w * 2).detach().sum()\nloss.backward()\n"
     outcome = shell.run_cell(cell, store_history=True)
     told = " ".join(str(torch.explain(outcome.error_in_exec)).split())
-    assert "(cell, line 3: `loss = (w * 2).detach().sum()`) cut it off?" in told
+    assert "(cell:3 `loss = (w * 2).detach().sum()`) cut it off?" in told

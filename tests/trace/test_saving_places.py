@@ -17,8 +17,8 @@ from scene_samples import square
 
 import workbench as torch
 from workbench.cli import lab, main
-from workbench.scene import picture
-from workbench.scene.picture import Picture
+from workbench.pictures.scene import picture
+from workbench.pictures.scene.picture import Picture
 
 FACES = [".html", ".svg", ".png", ".pdf", ".dot", ".mmd", ".gif", ".mp4", ".json"]
 

@@ -12,7 +12,7 @@ from trace_samples import Square, kinds, leaf, of_kind
 
 import workbench as torch
 from workbench import events
-from workbench.recording import record
+from workbench.pictures.recording import record
 
 
 def test_the_events_of_a_program_in_order():

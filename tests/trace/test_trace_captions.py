@@ -8,9 +8,9 @@ from made_functions import function
 from trace_samples import leaf
 
 import workbench as torch
-from workbench.recording import record
-from workbench.scene.text import graph_lines
-from workbench.views import storyboard
+from workbench.pictures.recording import record
+from workbench.pictures.scene.text import graph_lines
+from workbench.pictures.views import storyboard
 
 CAPTIONS = {
     "x[i]": "index(x, i)",

@@ -6,8 +6,8 @@ import pytest
 from trace_samples import leaf, of_kind
 
 import workbench as torch
-from workbench.recording import load, record
-from workbench.views import storyboard
+from workbench.pictures.recording import load, record
+from workbench.pictures.views import storyboard
 
 
 def cleared(clear):

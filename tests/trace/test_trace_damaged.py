@@ -19,7 +19,7 @@ from test_view_function import recorded, scaled
 from view_names import ALONE
 
 import workbench as torch
-from workbench.recording import Trace, load, record
+from workbench.pictures.recording import Trace, load, record
 from workbench.utils.checkpoint import checkpoint
 
 

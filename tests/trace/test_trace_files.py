@@ -17,14 +17,14 @@ import pytest
 import trace_samples as samples
 import wrong_traces
 
-from workbench.recording import Trace, load, record
-from workbench.trace import json as trace_json
-from workbench.trace.facts import TensorSeen
-from workbench.trace.forward_records import TensorsFound
-from workbench.trace.gap_records import EventsLetGo
-from workbench.trace.schema import RECORDS
-from workbench.trace.timeline import Timeline
-from workbench.trace.values import Value
+from workbench.pictures.recording import Trace, load, record
+from workbench.pictures.trace import json as trace_json
+from workbench.pictures.trace.facts import TensorSeen
+from workbench.pictures.trace.forward_records import TensorsFound
+from workbench.pictures.trace.gap_records import EventsLetGo
+from workbench.pictures.trace.schema import RECORDS
+from workbench.pictures.trace.timeline import Timeline
+from workbench.pictures.trace.values import Value
 
 
 def long_chain(length: int) -> Trace:

@@ -16,11 +16,11 @@ from view_names import GRAPHS
 from work_done import calls
 
 import workbench as torch
-from workbench.recording import Trace, load
-from workbench.scene import engines
-from workbench.scene.layout import LayoutUnavailable
-from workbench.scene.reading import drawn_region
-from workbench.trace.backward_records import GradCaptured
+from workbench.pictures.recording import Trace, load
+from workbench.pictures.scene import engines
+from workbench.pictures.scene.layout import LayoutUnavailable
+from workbench.pictures.scene.reading import drawn_region
+from workbench.pictures.trace.backward_records import GradCaptured
 
 LONG = "x" * 5_000_000
 VALUE = {"shape": [1], "dtype": "torch.float64", "values": [1.0], "norm": 1.0, "min": 1.0, "max": 1.0, "mean": 1.0}

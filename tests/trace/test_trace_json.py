@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
-from pathlib import Path
 
 import corpus
 import pytest
@@ -14,8 +13,7 @@ from test_trace_damaged import PROGRAMS
 from trace_samples import of_kind
 
 import workbench as torch
-from workbench.recording import Trace, load, record
-from workbench.trace import timeline
+from workbench.pictures.recording import Trace, load, record
 
 
 def model():
@@ -95,15 +93,3 @@ def test_a_file_that_holds_no_trace_is_refused(text, tmp_path):
     with pytest.raises(ValueError, match="isn't a trace saved by the workbench|This isn't a trace") as refusal:
         load(path)
     assert "\n" not in str(refusal.value)
-
-
-def test_the_trace_needs_no_engine():
-    imported = {
-        line
-        for path in Path(timeline.__file__).parent.glob("*.py")
-        for line in path.read_text(encoding="utf-8").splitlines()
-        if line.lstrip().startswith(("from ..", "import workbench", "from workbench"))
-    }
-    # Events and texts, which need no engine either.
-    read = {line.replace("from .. import errors", "from ..errors import").partition(" import")[0] for line in imported}
-    assert read == {"from ..events", "from ..errors"}

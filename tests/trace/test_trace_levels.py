@@ -11,8 +11,8 @@ from trace_samples import of_kind, square_line
 
 import workbench as torch
 from workbench.func import grad, jvp
-from workbench.recording import Trace, record
-from workbench.views import storyboard
+from workbench.pictures.recording import Trace, record
+from workbench.pictures.views import storyboard
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from functions import function
 
 import workbench as torch
 from workbench.autograd import forward_ad as fw
-from workbench.recording import record
+from workbench.pictures.recording import record
 
 HERE = Path(__file__).name
 
@@ -124,7 +124,7 @@ x.sum().backward()
 
 @pytest.mark.parametrize("folder", ["site-packages", "dist-packages"])
 def test_an_installed_package_is_not_the_library(folder):
-    from workbench.trace.source import is_users
+    from workbench.pictures.trace.source import is_users
 
     library = Path(copy.__file__).parent
     assert not is_users(copy.__file__) and is_users(str(library / folder / "package" / "module.py"))

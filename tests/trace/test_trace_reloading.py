@@ -13,7 +13,7 @@ from trace_samples import leaf
 
 import workbench as torch
 from workbench.autograd.scopes import scope
-from workbench.recording import load, record
+from workbench.pictures.recording import load, record
 
 LONG = 2_000_000  # characters
 

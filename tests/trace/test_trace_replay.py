@@ -7,7 +7,7 @@ import trace_samples as samples
 from trace_samples import Square, graph_of, kinds, leaf, of_kind
 
 import workbench as torch
-from workbench.recording import record
+from workbench.pictures.recording import record
 
 
 def test_steps_take_a_run_and_what_comes_of_it_together():

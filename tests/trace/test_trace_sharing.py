@@ -9,10 +9,10 @@ import pytest
 from trace_samples import leaf, of_kind
 
 import workbench as torch
-from workbench.recording import Trace, record
-from workbench.scene.text import to_text
+from workbench.pictures.recording import Trace, record
+from workbench.pictures.scene.text import to_text
+from workbench.pictures.views import storyboard
 from workbench.utils.checkpoint import checkpoint
-from workbench.views import storyboard
 
 
 class Careless(torch.Function):

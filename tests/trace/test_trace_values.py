@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import workbench as torch
-from workbench.trace.values import Value, format_value, kept, read, series
+from workbench.pictures.trace.values import Value, format_value, kept, read, series
 
 
 @pytest.mark.parametrize(

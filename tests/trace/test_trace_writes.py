@@ -11,8 +11,8 @@ from trace_samples import leaf, of_kind
 
 import workbench
 from workbench.events import listeners
-from workbench.recording import Trace, record
-from workbench.views import storyboard
+from workbench.pictures.recording import Trace, record
+from workbench.pictures.views import storyboard
 
 KEEPING = ("relu_", "exp_", "sigmoid_", "tanh_", "sqrt_", "reciprocal_", "expm1_", "rsqrt_", "tan_")
 

@@ -14,8 +14,8 @@ import pytest
 from watched import CHECKS, ends, lines, model_of, train
 
 import workbench
-from workbench.health.log import read_log
-from workbench.watching import show_log
+from workbench.diagnosis.health.log import read_log
+from workbench.diagnosis.watching import show_log
 
 
 @pytest.mark.parametrize("check", CHECKS)

@@ -11,7 +11,7 @@ from nbclient import NotebookClient
 from watched import model_of, train
 
 import workbench
-from workbench.watching import progress
+from workbench.diagnosis.watching import progress
 
 CELLS = (
     "import sys, workbench\nsys.path.insert(0, {support!r})\nfrom watched import model_of, train\n"

@@ -12,9 +12,9 @@ from watched import model_of, train
 
 import workbench
 from workbench.cli import main
-from workbench.health.ranks import read_ranks
-from workbench.scene.picture import Picture
-from workbench.views.health import health_of_log
+from workbench.diagnosis.health.ranks import read_ranks
+from workbench.pictures.scene.picture import Picture
+from workbench.pictures.views.health import health_of_log
 
 STEPS = 4
 

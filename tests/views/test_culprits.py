@@ -11,7 +11,7 @@ import pytest
 from oracle import torch as pytorch
 
 import workbench
-from workbench.trace.recorder import number_of
+from workbench.pictures.trace.recorder import number_of
 
 ENGINES = [workbench] if pytorch is None else [workbench, pytorch]
 needs_pytorch = pytest.mark.skipif(pytorch is None, reason=absent.TORCH)

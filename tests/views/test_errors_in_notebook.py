@@ -9,7 +9,7 @@ import pytest
 from nbclient import NotebookClient
 
 import workbench as torch
-from workbench.explanation import Explanation
+from workbench.diagnosis.explanation import Explanation
 
 pytest.importorskip("ipykernel")
 pytest.importorskip("anywidget")

@@ -10,10 +10,10 @@ import trace_samples as samples
 import transform_samples as transforms
 from golden_programs import PAIRS, TAGS, losing
 
-from workbench.recording import Trace
-from workbench.scene.storyboard import Storyboard
-from workbench.views import VIEWS, storyboard
-from workbench.views.program_tree import program_tree
+from workbench.pictures.recording import Trace
+from workbench.pictures.scene.storyboard import Storyboard
+from workbench.pictures.views import VIEWS, storyboard
+from workbench.pictures.views.program_tree import program_tree
 
 # Besides these, programs that no golden text is of.
 OTHERS = [*samples.PROGRAMS, *[program for program in transforms.PROGRAMS if program is not transforms.many]]

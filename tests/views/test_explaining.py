@@ -20,8 +20,8 @@ from made_functions import function, raising
 
 import workbench as torch
 from workbench import events
-from workbench.trace.advised import OTHER, known_error
-from workbench.views.error import GOT, LEGEND
+from workbench.pictures.trace.advised import OTHER, known_error
+from workbench.pictures.views.error import GOT, LEGEND
 
 
 def error_of(program, record=True):
@@ -272,7 +272,7 @@ def test_outside_of_notebooks_nothing_is_loaded_for_an_error():
     seen = _program(
         "try: w.add_(1)",
         "except RuntimeError as error: print(callable(error.explain))",
-        "print([name for name in sys.modules if name in ('IPython', 'anywidget', 'workbench.views')])",
+        "print([name for name in sys.modules if name in ('IPython', 'anywidget', 'workbench.pictures.views')])",
     )
     assert seen == "True\n[]\n"
 

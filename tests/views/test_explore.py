@@ -18,11 +18,11 @@ from kept_story import kept_story
 
 import workbench as torch
 from workbench.events import listeners
-from workbench.scene.geometry import Rectangle
-from workbench.scene.model import Plot, Scene
-from workbench.scene.sizes import heading_size
-from workbench.tools.explore import Exploration
-from workbench.widgets.live import ExplorationView
+from workbench.pictures.scene.geometry import Rectangle
+from workbench.pictures.scene.model import Plot, Scene
+from workbench.pictures.scene.sizes import heading_size
+from workbench.pictures.tools.explore import Exploration
+from workbench.pictures.widgets.live import ExplorationView
 
 X = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 

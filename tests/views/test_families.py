@@ -8,8 +8,8 @@ import pytest
 
 import workbench as torch
 from workbench import nn
-from workbench.scene.svg import to_svg
-from workbench.views.families import family_of
+from workbench.pictures.scene.svg import to_svg
+from workbench.pictures.views.families import family_of
 
 # The module of the package that a class is written in: what it is, said by whoever put it there.
 WRITTEN_IN = {"activation": "activation", "convolution": "convolution", "losses": "loss", "normalization": "norm"}

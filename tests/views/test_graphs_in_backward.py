@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import workbench as torch
-from workbench.scene.storyboard import Storyboard
+from workbench.pictures.scene.storyboard import Storyboard
 
 
 class Adjoint(torch.autograd.Function):

@@ -6,7 +6,7 @@ from typing import Any
 
 import workbench as torch
 from workbench import nn
-from workbench.scene.model import Arrow, Box, Scene
+from workbench.pictures.scene.model import Arrow, Box, Scene
 
 
 def drawn(trace: Any, view: str = "graph") -> Scene:

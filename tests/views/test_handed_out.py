@@ -9,7 +9,7 @@ import pytest
 
 import workbench as torch
 from workbench import record
-from workbench.views import storyboard
+from workbench.pictures.views import storyboard
 
 
 def cube(x):

@@ -10,11 +10,11 @@ import pytest
 
 import workbench
 from workbench import nn
+from workbench.pictures.views import storyboard
+from workbench.pictures.views.groups import Group
+from workbench.pictures.views.program_tree import program_tree
+from workbench.pictures.views.titles import function_title
 from workbench.utils.checkpoint import checkpoint
-from workbench.views import storyboard
-from workbench.views.groups import Group
-from workbench.views.program_tree import program_tree
-from workbench.views.titles import function_title
 
 F = nn.functional
 

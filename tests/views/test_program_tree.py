@@ -16,13 +16,13 @@ from work_done import calls
 import workbench as torch
 import workbench.nn.functional as F
 from workbench import nn
-from workbench.recording import Trace, record
-from workbench.scene.metric import TITLE_COLUMNS, columns
-from workbench.scene.storyboard import LEGIBLE
-from workbench.trace.forward_records import NodeCreated
-from workbench.views.groups import MOST, Group
-from workbench.views.opening import ROOM
-from workbench.views.program_tree import program_tree
+from workbench.pictures.recording import Trace, record
+from workbench.pictures.scene.metric import TITLE_COLUMNS, columns
+from workbench.pictures.scene.storyboard import LEGIBLE
+from workbench.pictures.trace.forward_records import NodeCreated
+from workbench.pictures.views.groups import MOST, Group
+from workbench.pictures.views.opening import ROOM
+from workbench.pictures.views.program_tree import program_tree
 
 
 def patterns_that_repeat() -> Trace:

@@ -98,4 +98,4 @@ def test_each_show_is_an_output_and_none_of_a_picture_is_a_widget(ran: tuple[int
     assert "widget-view" not in json.dumps(book.cells)
     states = book.metadata.get("widgets", {STATE: {"state": {}}})[STATE]["state"].values()
     kinds = {state["state"].get("_anywidget_id") for state in states} - {None}
-    assert kinds == {"workbench.widgets.stepper.StepperView", "workbench.widgets.live.Growing"}
+    assert kinds == {"workbench.pictures.widgets.stepper.StepperView", "workbench.pictures.widgets.live.Growing"}

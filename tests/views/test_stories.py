@@ -22,8 +22,8 @@ from trace_samples import Halved, Split, Square
 import workbench as torch
 import workbench.nn.functional as F
 from workbench import nn
+from workbench.pictures.views import storyboard
 from workbench.utils.checkpoint import checkpoint
-from workbench.views import storyboard
 
 FOLDER = Path(__file__).parent / "golden"
 # By the name of a golden file: a view, its options, and whether it tells what a click shows, too.

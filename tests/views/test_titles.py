@@ -8,10 +8,10 @@ import pytest
 
 import workbench as torch
 from workbench import nn
-from workbench.recording import Trace, record
-from workbench.views import storyboard
-from workbench.views.expressions import fitted_text
-from workbench.views.program_tree import program_tree
+from workbench.pictures.recording import Trace, record
+from workbench.pictures.views import storyboard
+from workbench.pictures.views.expressions import fitted_text
+from workbench.pictures.views.program_tree import program_tree
 
 
 def leaf(*values: float) -> Any:

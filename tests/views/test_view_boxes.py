@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import workbench as torch
-from workbench.recording import record
-from workbench.scene.labels import box_fields
-from workbench.views import storyboard
-from workbench.views.stepper_picture import Stage
+from workbench.pictures.recording import record
+from workbench.pictures.scene.labels import box_fields
+from workbench.pictures.views import storyboard
+from workbench.pictures.views.stepper_picture import Stage
 
 
 def number(value):

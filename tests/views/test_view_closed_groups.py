@@ -10,7 +10,7 @@ import pytest
 
 import workbench as torch
 from workbench import nn
-from workbench.recording import Trace
+from workbench.pictures.recording import Trace
 
 SENT = re.compile(r"it sends (.*?)(?:; |\.$)")
 

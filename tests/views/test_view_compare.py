@@ -8,8 +8,8 @@ from made_functions import function
 from trace_samples import Halved
 
 import workbench as torch
-from workbench.views.graph import Graph
-from workbench.views.grouped_graph import planned
+from workbench.pictures.views.graph import Graph
+from workbench.pictures.views.grouped_graph import planned
 
 
 def told(first, second):

@@ -7,12 +7,12 @@ import json
 import pytest
 
 import workbench as torch
-from workbench.recording import Trace, load
-from workbench.scene.model import Arrow
-from workbench.scene.svg import to_svg
-from workbench.scene.text import to_dot, to_mermaid
-from workbench.trace.cuts import Cuts, Way
-from workbench.trace.facts import Cut
+from workbench.pictures.recording import Trace, load
+from workbench.pictures.scene.model import Arrow
+from workbench.pictures.scene.svg import to_svg
+from workbench.pictures.scene.text import to_dot, to_mermaid
+from workbench.pictures.trace.cuts import Cuts, Way
+from workbench.pictures.trace.facts import Cut
 
 
 def leaf() -> torch.Tensor:

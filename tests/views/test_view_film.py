@@ -16,16 +16,16 @@ from view_names import GRAPHS
 from work_done import calls
 
 import workbench as torch
-from workbench.recording import Trace, record
-from workbench.scene.model import Box
-from workbench.scene.picture import MOST_OF_FILM, playing
-from workbench.scene.shortening import LEFT_OUT, Plan, cut
-from workbench.scene.storyboard import LEGIBLE, Storyboard
-from workbench.trace.alignment import Aligner
-from workbench.trace.forward_records import NodeCreated
-from workbench.trace.frame import Frame
-from workbench.views import storyboard
-from workbench.views.player_steps import tell
+from workbench.pictures.recording import Trace, record
+from workbench.pictures.scene.model import Box
+from workbench.pictures.scene.picture import MOST_OF_FILM, playing
+from workbench.pictures.scene.shortening import LEFT_OUT, Plan, cut
+from workbench.pictures.scene.storyboard import LEGIBLE, Storyboard
+from workbench.pictures.trace.alignment import Aligner
+from workbench.pictures.trace.forward_records import NodeCreated
+from workbench.pictures.trace.frame import Frame
+from workbench.pictures.views import storyboard
+from workbench.pictures.views.player_steps import tell
 
 
 class Losing:

@@ -7,10 +7,10 @@ import math
 import pytest
 
 import workbench as torch
-from workbench.scene.storyboard import LEGIBLE
-from workbench.scene.svg import to_svg
-from workbench.scene.text import to_dot
-from workbench.views import storyboard
+from workbench.pictures.scene.storyboard import LEGIBLE
+from workbench.pictures.scene.svg import to_svg
+from workbench.pictures.scene.text import to_dot
+from workbench.pictures.views import storyboard
 
 
 def told(function, *numbers):

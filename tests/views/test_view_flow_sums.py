@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as torch
-from workbench.recording import Trace
-from workbench.views import grouped_graph, storyboard
+from workbench.pictures.recording import Trace
+from workbench.pictures.views import grouped_graph, storyboard
 
 LOST = ("handed to the caller", "cleared since", "mul_ changed grad since", "replaced since")
 

@@ -13,10 +13,10 @@ from program_seeds import seeds
 
 import workbench as torch
 from workbench.autograd.scopes import scope
-from workbench.recording import Trace, record
-from workbench.scene.labels import arrow_fields
-from workbench.scene.sizes import label_size
-from workbench.views import grouped_graph
+from workbench.pictures.recording import Trace, record
+from workbench.pictures.scene.labels import arrow_fields
+from workbench.pictures.scene.sizes import label_size
+from workbench.pictures.views import grouped_graph
 
 NUMBER = re.compile(r"norm ([^\s,]+)")
 

@@ -13,7 +13,7 @@ from golden_programs import Scaled
 
 import workbench as torch
 from workbench.autograd.function import once_differentiable
-from workbench.trace.call_records import LineReached, MethodCalled, MethodEnded
+from workbench.pictures.trace.call_records import LineReached, MethodCalled, MethodEnded
 
 
 def recorded(program, *args):

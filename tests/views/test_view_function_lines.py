@@ -9,7 +9,7 @@ from test_view_function import Two, recorded
 
 import workbench as torch
 from workbench.autograd import forward_ad as fw
-from workbench.recording import record
+from workbench.pictures.recording import record
 
 
 def test_the_lit_line_is_marked_and_the_code_stands_in_one_column():

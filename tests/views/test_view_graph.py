@@ -9,8 +9,8 @@ from boxes import details, name_of
 from trace_samples import graph_of, leaf
 
 import workbench as torch
-from workbench.recording import record
-from workbench.views import storyboard
+from workbench.pictures.recording import record
+from workbench.pictures.views import storyboard
 
 # The picture before backward.
 

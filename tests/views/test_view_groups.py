@@ -9,9 +9,9 @@ import pytest
 from boxes import there
 
 import workbench as torch
-from workbench.recording import Trace
-from workbench.trace.forward_records import NodeCreated
-from workbench.views import grouped_graph
+from workbench.pictures.recording import Trace
+from workbench.pictures.trace.forward_records import NodeCreated
+from workbench.pictures.views import grouped_graph
 
 
 def two_layers():

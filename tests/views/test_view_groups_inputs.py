@@ -7,8 +7,8 @@ import pytest
 from work_done import counted
 
 import workbench as torch
-from workbench.scene import label_places, obstacles, siblings
-from workbench.views import storyboard
+from workbench.pictures.scene import label_places, obstacles, siblings
+from workbench.pictures.views import storyboard
 
 
 def entering(board):

@@ -12,12 +12,12 @@ from view_names import GRAPHS
 import workbench as torch
 from workbench.autograd import forward_ad
 from workbench.func import grad, jacfwd, jacrev, jvp, vmap
-from workbench.recording import Trace
-from workbench.scene.storyboard import LEGIBLE
-from workbench.scene.text import to_text
-from workbench.trace.forward_records import NodeCreated
-from workbench.views.graph import Graph
-from workbench.views.player_steps import tell
+from workbench.pictures.recording import Trace
+from workbench.pictures.scene.storyboard import LEGIBLE
+from workbench.pictures.scene.text import to_text
+from workbench.pictures.trace.forward_records import NodeCreated
+from workbench.pictures.views.graph import Graph
+from workbench.pictures.views.player_steps import tell
 
 
 def values(*numbers: float):

@@ -7,8 +7,8 @@ import pytest
 
 import workbench as torch
 from workbench import nn
-from workbench.scene.metric import GROUP_COLUMNS, columns
-from workbench.views import storyboard
+from workbench.pictures.scene.metric import GROUP_COLUMNS, columns
+from workbench.pictures.views import storyboard
 
 
 def closed(trace, k=-1, view="graph", **options):

@@ -10,7 +10,7 @@ import pytest
 import workbench
 import workbench as torch
 from workbench import nn
-from workbench.recording import Trace, record
+from workbench.pictures.recording import Trace, record
 
 
 def test_of_many_groups_an_error_names_some_and_counts_the_rest():

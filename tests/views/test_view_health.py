@@ -14,13 +14,13 @@ import pytest
 import workbench
 import workbench as torch
 from workbench import nn
-from workbench.health.table import HealthCell, HealthRow, HealthTable, in_modules, table_of
-from workbench.health.training_run import TrainingRun
-from workbench.recording import Trace
-from workbench.scene.layout import LayoutUnavailable
-from workbench.scene.storyboard import Storyboard
-from workbench.views.health import HealthChart, _short, _times
-from workbench.views.health_rows import ShownCells, shown_rows
+from workbench.diagnosis.health.table import HealthCell, HealthRow, HealthTable, in_modules, table_of
+from workbench.diagnosis.health.training_run import TrainingRun
+from workbench.pictures.recording import Trace
+from workbench.pictures.scene.layout import LayoutUnavailable
+from workbench.pictures.scene.storyboard import Storyboard
+from workbench.pictures.views.health import HealthChart, _short, _times
+from workbench.pictures.views.health_rows import ShownCells, shown_rows
 
 
 class Net(nn.Module):
@@ -209,7 +209,7 @@ def test_where_no_graph_can_be_laid_out_the_table_is_drawn_all_the_same(monkeypa
         raise LayoutUnavailable("no Graphviz")
 
     picture = trained(3)[0].show("health")
-    monkeypatch.setattr("workbench.scene.storyboard.laid_out", fails)
+    monkeypatch.setattr("workbench.pictures.scene.storyboard.laid_out", fails)
     story = picture.storyboard.to_dict()["within"]
     assert "story" not in story and not story["leads"]
     assert "wb-play" in picture._repr_mimebundle_()["text/html"]

@@ -11,12 +11,12 @@ from test_view_health import row_of, rows_of, trained
 import workbench
 import workbench as torch
 from workbench import nn
-from workbench.health.finding import Finding
-from workbench.health.log import LOAD, WatchLog
-from workbench.health.table import HealthCell, HealthRow, HealthTable
-from workbench.recording import Trace
-from workbench.scene.storyboard import Storyboard
-from workbench.views.health import health_of_log
+from workbench.diagnosis.health.finding import Finding
+from workbench.diagnosis.health.log import LOAD, WatchLog
+from workbench.diagnosis.health.table import HealthCell, HealthRow, HealthTable
+from workbench.pictures.recording import Trace
+from workbench.pictures.scene.storyboard import Storyboard
+from workbench.pictures.views.health import health_of_log
 
 
 class Block(nn.Module):

@@ -12,9 +12,9 @@ from golden_programs import hooked
 from trace_samples import leaf
 
 import workbench as torch
-from workbench.recording import Trace, load, record
-from workbench.trace.call_records import HookRan, HooksFound
-from workbench.views import storyboard
+from workbench.pictures.recording import Trace, load, record
+from workbench.pictures.trace.call_records import HookRan, HooksFound
+from workbench.pictures.views import storyboard
 
 
 def double(grad):

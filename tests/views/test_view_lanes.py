@@ -7,11 +7,11 @@ import transform_samples as samples
 from boxes import last
 from test_scene_theme import _contrast
 
-from workbench.scene.shapes import drawn
-from workbench.scene.text import graph_lines, to_dot
-from workbench.scene.theme import THEMES, Stylesheet, flat_css
-from workbench.views import storyboard
-from workbench.views.graph import Graph
+from workbench.pictures.scene.shapes import drawn
+from workbench.pictures.scene.text import graph_lines, to_dot
+from workbench.pictures.scene.theme import THEMES, Stylesheet, flat_css
+from workbench.pictures.views import storyboard
+from workbench.pictures.views.graph import Graph
 
 
 def whole(trace):

@@ -11,14 +11,14 @@ from trace_samples import Square, leaf
 from view_names import ALONE
 
 import workbench as torch
-from workbench.recording import Trace, record
-from workbench.scene.film import to_gif
-from workbench.scene.matplotlib_drawing import to_pdf, to_png
-from workbench.scene.storyboard import Storyboard
-from workbench.scene.svg import to_svg
-from workbench.scene.text import to_text
-from workbench.tools.jacobian import check, jacobian
-from workbench.views import VIEWS, storyboard
+from workbench.pictures.recording import Trace, record
+from workbench.pictures.scene.film import to_gif
+from workbench.pictures.scene.matplotlib_drawing import to_pdf, to_png
+from workbench.pictures.scene.storyboard import Storyboard
+from workbench.pictures.scene.svg import to_svg
+from workbench.pictures.scene.text import to_text
+from workbench.pictures.tools.jacobian import check, jacobian
+from workbench.pictures.views import VIEWS, storyboard
 
 EVERY = sorted(VIEWS)
 

@@ -10,14 +10,14 @@ from golden_programs import careless, exp_of_product, losing
 from trace_samples import leaf
 
 import workbench as torch
-from workbench.recording import record
-from workbench.scene.labels import box_fields
-from workbench.scene.model import BoxKind
-from workbench.trace.memory_records import CheckpointKept
-from workbench.trace.timeline import Timeline
+from workbench.pictures.recording import record
+from workbench.pictures.scene.labels import box_fields
+from workbench.pictures.scene.model import BoxKind
+from workbench.pictures.trace.memory_records import CheckpointKept
+from workbench.pictures.trace.timeline import Timeline
+from workbench.pictures.views import storyboard
+from workbench.pictures.views.memory_ledger import Ledger
 from workbench.utils.checkpoint import checkpoint
-from workbench.views import storyboard
-from workbench.views.memory_ledger import Ledger
 
 
 def chain(t):

@@ -13,8 +13,8 @@ from view_names import CHARTS, GRAPHS
 
 import workbench as torch
 from workbench.autograd.scopes import scope
-from workbench.recording import record
-from workbench.views import grouped_graph
+from workbench.pictures.recording import record
+from workbench.pictures.views import grouped_graph
 
 LARGE = 2_500  # events: a picture of more takes long
 

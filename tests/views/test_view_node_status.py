@@ -9,8 +9,8 @@ from boxes import name_of
 from trace_samples import leaf
 
 import workbench as torch
-from workbench.recording import load, record
-from workbench.views import storyboard
+from workbench.pictures.recording import load, record
+from workbench.pictures.views import storyboard
 
 
 def last(trace, view="graph", **options):

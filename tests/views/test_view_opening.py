@@ -16,16 +16,16 @@ from text_programs import recorded
 import workbench as torch
 import workbench.nn.functional as F
 from workbench import nn
-from workbench.recording import record
-from workbench.scene.labels import rounds_apart
-from workbench.scene.layout import LayoutUnavailable
-from workbench.scene.model import paths
-from workbench.scene.reading import drawn_region
-from workbench.scene.storyboard import LEGIBLE, Storyboard
-from workbench.trace.frame import Frame
-from workbench.views.graph import Graph
-from workbench.views.opening import ROOM
-from workbench.views.player_steps import tell
+from workbench.pictures.recording import record
+from workbench.pictures.scene.labels import rounds_apart
+from workbench.pictures.scene.layout import LayoutUnavailable
+from workbench.pictures.scene.model import paths
+from workbench.pictures.scene.reading import drawn_region
+from workbench.pictures.scene.storyboard import LEGIBLE, Storyboard
+from workbench.pictures.trace.frame import Frame
+from workbench.pictures.views.graph import Graph
+from workbench.pictures.views.opening import ROOM
+from workbench.pictures.views.player_steps import tell
 
 _COUNT = r"^([\d,]+) operations?(?: × ([\d,]+))?(?!.*\d freed)"
 _URGENT = ("error", "running", "ready", "pending")  # of what is inside, the first of these is told
@@ -386,7 +386,7 @@ def test_where_nothing_can_be_laid_out_a_picture_is_told_in_words_all_the_same(m
 
     trace, _ = told("two_blocks")
     drawn_region.cache_clear()
-    monkeypatch.setattr("workbench.scene.siblings.placed", missing)
+    monkeypatch.setattr("workbench.pictures.scene.siblings.placed", missing)
     assert "Sequential" in str(trace.show())
 
 

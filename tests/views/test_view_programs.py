@@ -11,11 +11,11 @@ from boxes import details, last, name_of
 from trace_samples import Square, graph_of, leaf
 
 import workbench as torch
-from workbench.recording import record, show
-from workbench.scene.text import to_text
-from workbench.trace.frame import Frame, Key
-from workbench.views import storyboard
-from workbench.views.graph import Graph
+from workbench.pictures.recording import record, show
+from workbench.pictures.scene.text import to_text
+from workbench.pictures.trace.frame import Frame, Key
+from workbench.pictures.views import storyboard
+from workbench.pictures.views.graph import Graph
 
 
 @pytest.fixture(scope="module")

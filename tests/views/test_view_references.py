@@ -9,9 +9,9 @@ import pytest
 from view_names import GRAPHS
 
 import workbench as torch
-from workbench.recording import record
-from workbench.scene.model import paths
-from workbench.views.player_steps import tell
+from workbench.pictures.recording import record
+from workbench.pictures.scene.model import paths
+from workbench.pictures.views.player_steps import tell
 
 NAMES = "abcdefgh"  # of steps: those that only differ by their numbers are told together
 

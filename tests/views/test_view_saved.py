@@ -7,10 +7,10 @@ import pytest
 from trace_samples import leaf
 
 import workbench as torch
-from workbench.recording import Trace, record
-from workbench.scene.labels import box_fields
-from workbench.views import storyboard
-from workbench.views.value_display import grid_of, pages_of
+from workbench.pictures.recording import Trace, record
+from workbench.pictures.scene.labels import box_fields
+from workbench.pictures.views import storyboard
+from workbench.pictures.views.value_display import grid_of, pages_of
 
 
 class Careless(torch.Function):

@@ -7,10 +7,10 @@ import pytest
 from trace_samples import leaf
 
 import workbench as torch
-from workbench.recording import record
-from workbench.trace.values import Value
-from workbench.views import storyboard
-from workbench.views.value_display import exact
+from workbench.pictures.recording import record
+from workbench.pictures.trace.values import Value
+from workbench.pictures.views import storyboard
+from workbench.pictures.views.value_display import exact
 
 
 def cells(array, k=0):

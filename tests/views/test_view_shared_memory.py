@@ -10,13 +10,13 @@ from text_programs import recorded
 from trace_samples import leaf
 
 import workbench as torch
-from workbench.recording import record
-from workbench.scene.geometry import along
-from workbench.scene.labels import arrow_fields
-from workbench.scene.model import Scene
-from workbench.scene.shapes import drawn
-from workbench.scene.storyboard import Storyboard
-from workbench.views import storyboard
+from workbench.pictures.recording import record
+from workbench.pictures.scene.geometry import along
+from workbench.pictures.scene.labels import arrow_fields
+from workbench.pictures.scene.model import Scene
+from workbench.pictures.scene.shapes import drawn
+from workbench.pictures.scene.storyboard import Storyboard
+from workbench.pictures.views import storyboard
 
 
 def lines(scene):

@@ -15,16 +15,16 @@ from trace_samples import leaf
 from work_done import calls
 
 import workbench as torch
-from workbench.recording import Trace, record
-from workbench.trace.backward_records import NodeFinished
-from workbench.trace.facts import Code
-from workbench.trace.frame import Frame
-from workbench.trace.values import number
-from workbench.views import storyboard
-from workbench.views.graph import Graph
-from workbench.views.slope_formulas import evaluated, read_formulas, settled, slope
-from workbench.views.slope_text import expression_text, simple
-from workbench.views.stepper_picture import Stage
+from workbench.pictures.recording import Trace, record
+from workbench.pictures.trace.backward_records import NodeFinished
+from workbench.pictures.trace.facts import Code
+from workbench.pictures.trace.frame import Frame
+from workbench.pictures.trace.values import number
+from workbench.pictures.views import storyboard
+from workbench.pictures.views.graph import Graph
+from workbench.pictures.views.slope_formulas import evaluated, read_formulas, settled, slope
+from workbench.pictures.views.slope_text import expression_text, simple
+from workbench.pictures.views.stepper_picture import Stage
 
 NUMBER = r"-?[\d.]+(?:e[+-]\d+)?"
 WORDS = {"·": "*", "−": "-", "≤": "<=", "≥": ">=", "×": "*", "ᵀ": ".swapaxes(-2, -1)"}

@@ -9,7 +9,7 @@ import transform_samples as transformed
 from trace_samples import leaf
 
 import workbench as torch
-from workbench.recording import record
+from workbench.pictures.recording import record
 
 
 def test_a_graph_that_a_backward_adds_to_is_shown_where_all_of_it_is_there():

@@ -9,11 +9,11 @@ import absent
 import pytest
 
 import workbench
-from workbench.views.memory_ledger import Ledger
-from workbench.views.memory_sizes import bytes_said
-from workbench.views.saved_survey import Survey
-from workbench.views.saved_table import kept_at_a_glance
-from workbench.views.stepper_picture import Stage
+from workbench.pictures.views.memory_ledger import Ledger
+from workbench.pictures.views.memory_sizes import bytes_said
+from workbench.pictures.views.saved_survey import Survey
+from workbench.pictures.views.saved_table import kept_at_a_glance
+from workbench.pictures.views.stepper_picture import Stage
 
 
 def attention(torch: Any) -> Any:

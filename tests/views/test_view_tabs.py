@@ -9,10 +9,10 @@ import pytest
 
 import workbench
 import workbench as torch
-from workbench.scene.picture import MOST
-from workbench.scene.storyboard import Storyboard
-from workbench.views import tabs as made
-from workbench.views.tabs import _SMALL
+from workbench.pictures.scene.picture import MOST
+from workbench.pictures.scene.storyboard import Storyboard
+from workbench.pictures.views import tabs as made
+from workbench.pictures.views.tabs import _SMALL
 
 
 def recorded(program: Callable[[], object], **options: bool) -> workbench.Trace:
@@ -42,7 +42,7 @@ def writes() -> None:
     y.sum().backward()
 
 
-def names(picture: workbench.scene.picture.Picture) -> list[str]:
+def names(picture: workbench.pictures.scene.picture.Picture) -> list[str]:
     return [name for name, _ in picture.storyboard.to_dict().get("tabs", [])]
 
 
@@ -88,7 +88,7 @@ def test_the_other_views_are_made_for_a_page_alone(monkeypatch):
 
 
 def test_a_notebook_keeps_the_tabs_that_it_has_room_for_the_largest_goes_first(monkeypatch):
-    def stored(picture: workbench.scene.picture.Picture) -> tuple[str, list[str]]:
+    def stored(picture: workbench.pictures.scene.picture.Picture) -> tuple[str, list[str]]:
         kept = picture._repr_mimebundle_()["text/html"]
         return kept, re.findall(r'\["(\w+)","', kept)
 
@@ -97,11 +97,11 @@ def test_a_notebook_keeps_the_tabs_that_it_has_room_for_the_largest_goes_first(m
     assert len(whole) < MOST and all_of_them == ["graph", "flow", "saved", "memory", "health"]
     sizes = {name: len(packed) for name, packed in re.findall(r'\["(\w+)","([^"]+)"\]', whole)}
     largest = max(sizes, key=lambda name: sizes[name])
-    monkeypatch.setattr("workbench.scene.picture._LEAST_OF_TABS", 0)
-    monkeypatch.setattr("workbench.scene.picture.MOST", len(whole) - 100)
+    monkeypatch.setattr("workbench.pictures.scene.picture._LEAST_OF_TABS", 0)
+    monkeypatch.setattr("workbench.pictures.scene.picture.MOST", len(whole) - 100)
     less, left = stored(picture)
     assert len(less) <= len(whole) - 100 and left == [name for name in all_of_them if name != largest]
-    monkeypatch.setattr("workbench.scene.picture.MOST", len(whole) - sum(sizes.values()))
+    monkeypatch.setattr("workbench.pictures.scene.picture.MOST", len(whole) - sum(sizes.values()))
     assert stored(picture)[1] == []
 
 

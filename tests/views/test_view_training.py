@@ -11,11 +11,11 @@ from trace_samples import leaf
 from work_done import calls
 
 import workbench as torch
-from workbench.recording import Trace, record
-from workbench.trace.frame import EdgeState, Frame
-from workbench.trace.values import Value
-from workbench.views import storyboard
-from workbench.views.gradient_totals import EdgeBundle, PassTotal
+from workbench.pictures.recording import Trace, record
+from workbench.pictures.trace.frame import EdgeState, Frame
+from workbench.pictures.trace.values import Value
+from workbench.pictures.views import storyboard
+from workbench.pictures.views.gradient_totals import EdgeBundle, PassTotal
 
 
 def trained(steps: int, keep: bool = False, retain: bool = False) -> Trace:

@@ -10,9 +10,9 @@ from trace_samples import leaf
 
 import workbench as torch
 from workbench import nn
-from workbench.recording import Trace, record
-from workbench.scene.labels import box_fields
-from workbench.views import storyboard
+from workbench.pictures.recording import Trace, record
+from workbench.pictures.scene.labels import box_fields
+from workbench.pictures.views import storyboard
 
 
 def spoiled() -> Trace:

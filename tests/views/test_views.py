@@ -12,10 +12,10 @@ import trace_samples as samples
 from view_names import ALONE
 
 import workbench as torch
-from workbench.recording import record
-from workbench.scene.model import ArrowKind, BoxKind
-from workbench.trace.timeline import Timeline
-from workbench.views import VIEWS, View, storyboard
+from workbench.pictures.recording import record
+from workbench.pictures.scene.model import ArrowKind, BoxKind
+from workbench.pictures.trace.timeline import Timeline
+from workbench.pictures.views import VIEWS, View, storyboard
 
 KNOWN = sorted(VIEWS)
 

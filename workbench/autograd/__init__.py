@@ -5,7 +5,7 @@ import sys as _sys
 import types as _types
 from typing import Any as _Any
 
-from ..absent import refusal as _refusal
+from ..compat.absent import refusal as _refusal
 from . import function
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .backward import backward, grad

@@ -67,22 +67,11 @@ def seeds_of(outputs: Sequence[Any], grads: Sequence[Any], batched: bool = False
             if batched and not got:
                 raise events.failed(IndexError(errors.INDEX_0D), out)
             if shape is not None and got[batched:] != shape:
-                sentence, got = (
-                    (
-                        (
-                            "If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
-                            "as the batch dimension. The sizes of the remaining dimensions are expected to "
-                            "match the shape of corresponding output, but a mismatch was detected: "
-                            "grad_output[{i}] has a shape of torch.Size({got}) and output[{i}] has a shape of "
-                            "torch.Size({want}). If you only want some tensors in `grad_output` to be "
-                            "considered batched, consider using vmap."
-                        ),
-                        got[2:],
-                    )
-                    if batched
-                    else (errors.SEED_SHAPE, got)
-                )
+                sentence, got = (errors.BATCHED_SEED_SHAPE, got[2:]) if batched else (errors.SEED_SHAPE, got)
                 error = RuntimeError(sentence.format(i=i, got=list(got), want=list(shape)))  # [2:]: as PyTorch says it
+                raise events.failed(error, out)
+            if dtype is not None and (dtype.kind == "c") != (grad._array.dtype.kind == "c"):
+                error = RuntimeError(errors.SEED_KIND.format(i, grad.dtype, dtypes.named(dtype.name)))
                 raise events.failed(error, out)
             seeds.append(grad if dtype is None or grad._array.dtype == dtype else grad.to(dtypes.named(dtype.name)))
         elif grad is not None:
@@ -99,6 +88,8 @@ def seeds_of(outputs: Sequence[Any], grads: Sequence[Any], batched: bool = False
                 )
             if prod(shape) != 1:
                 raise events.failed(RuntimeError(errors.ONLY_SCALAR_SEED), out)
+            if dtype.kind == "c":
+                raise events.failed(RuntimeError(errors.ONLY_REAL_SEED.format(dtypes.named(dtype.name))), out)
             if batched:
                 raise events.failed(
                     ValueError(

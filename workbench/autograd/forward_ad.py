@@ -197,7 +197,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     if any([each.kind == "vmap" and not each.own for each in local.modes.levels]):
         raise RuntimeError(errors.VMAP_NO_VIEW_RULE.format("_make_dual"))
     for name, t in (("primal", tensor), ("tangent", tangent)):
-        if not t.is_floating_point():
+        if not t.is_floating_point() and t._array.dtype.kind != "c":
             raise ValueError(errors.DUAL_KIND.format(name, t.dtype))
     dual = aliased(tensor)
     if tangent_of(tensor) is not None:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..absent import PATH as _PATH
-from ..absent import refusal
+from ..compat.absent import PATH as _PATH
+from ..compat.absent import refusal
 from ..errors import warn
 from ..events import listeners
 from . import state

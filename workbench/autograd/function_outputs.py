@@ -60,7 +60,9 @@ def _wanted_dtype(parent: Node, grad: Tensor, dtype: Any) -> Any:
 
 def fitted_gradient(ctx: Any, index: int, grad: Tensor, shape: tuple[int, ...], dtype: Any) -> Tensor:
     """Return the gradient summed to the input's shape and cast to its dtype."""
-    got = grad._array.shape
+    got, kind = grad._array.shape, grad._array.dtype.kind
+    if kind != dtype.kind and kind == "c":
+        raise RuntimeError(errors.GRADIENT_KIND)
     if got != shape:
         tail = got[len(got) - len(shape) :]
         if len(got) < len(shape) or any(w not in (1, g) for w, g in zip(shape, tail, strict=True)):
@@ -83,7 +85,7 @@ def bind_outputs(ctx: Any, args: tuple[Any, ...], output: Any, recorded: bool) -
     for nr, o in enumerate(outputs):
         if isinstance(o, Tensor):
             is_dirty = bool(dirty) and any([o is d for d in dirty])
-            if not recorded or o._array.dtype.kind != "f" or any([o is p for p in plain]):
+            if not recorded or o._array.dtype.kind not in "fc" or any([o is p for p in plain]):
                 is_input = any([o is a for a in args])
                 o = _bind_plain(ctx, o, is_input, is_dirty)
                 if o._base is not None and not (is_input and is_dirty):
@@ -134,7 +136,7 @@ def bind_output(ctx: Any, nr: int, o: Tensor, args: tuple[Any, ...], is_dirty: b
     for a in args:
         if a is o:
             is_input = True
-    if o._array.dtype.kind != "f":
+    if o._array.dtype.kind not in "fc":
         return _bind_plain(ctx, o, is_input, is_dirty)
     if is_dirty:
         _rewrite(ctx, nr, o, is_input)

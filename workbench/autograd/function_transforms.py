@@ -123,7 +123,7 @@ def _push(
     for nr, (o, out, t) in enumerate(zip(returned, outputs, found, strict=True)):
         if not isinstance(out, Tensor):
             continue
-        if out._array.dtype.kind != "f" or any(o is p for p in plain):
+        if out._array.dtype.kind not in "fc" or any(o is p for p in plain):
             if t is not None:
                 raise RuntimeError(
                     f"Function's jvp returned a gradient at position {nr}, but  the corresponding forward "
@@ -179,7 +179,7 @@ def _check_written(
 
 def _fitting(out: Tensor, t: Any, args: tuple[Any, ...], given: list[Any], level: Level | None) -> Tensor:
     """Return the tangent of a new output, as it is at its level; RuntimeError if it can't be its tangent."""
-    if t is None or t._array.dtype.kind != "f":
+    if t is None or t._array.dtype.kind not in "fc":
         view = t is None and level is None and out._is_view()
         raise RuntimeError(
             "cannot call get_autograd_meta() on undefined tensor"
@@ -206,7 +206,7 @@ def _run_jvp(ctx: Any, args: tuple[Any, ...], tangents: list[Any], level: Level 
 
 
 def _zeros(ctx: Any, a: Any, level: Level | None) -> Tensor | None:
-    if not ctx._materialize or not isinstance(a, Tensor) or a._array.dtype.kind != "f":
+    if not ctx._materialize or not isinstance(a, Tensor) or a._array.dtype.kind not in "fc":
         return None
     value = a if level is None else value_below(a, level)
     return value.new_zeros(value.shape)

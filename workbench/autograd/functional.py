@@ -147,7 +147,7 @@ def _grads(
 
 def _seeds(like: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """Return initial gradients that can be differentiated by; their values don't matter."""
-    if any(not t.is_floating_point() for t in like):
+    if any(t._array.dtype.kind not in "fc" for t in like):
         raise RuntimeError(errors.ONLY_FLOATS_CONSTRUCTOR)
     return tuple(wrap(np.zeros_like(t._array), requires_grad=True) for t in like)
 
@@ -268,6 +268,8 @@ def jacobian(
                 outputs, given, lambda outs, seeds: _grads(outs, given, seeds, create_graph, None, True)
             )
         else:
+            if (out := next((out for out in outputs if out.is_complex()), None)) is not None:
+                raise RuntimeError(errors.ONLY_REAL_SEED.format(out.dtype))
             parts = [_rows(i, out, given, create_graph, strict) for i, out in enumerate(outputs)]
         found = tuple([_result(part, several, create_graph) for part in parts])
     return found if many else found[0]

@@ -102,7 +102,7 @@ def gradcheck(
         jacobians = Jacobians(func, given, eps, atol, rtol)
         outputs, wanted = jacobians.outputs, jacobians.inputs
         if check_backward_ad and outputs:
-            (jacobians.compare_one_direction if fast_mode else jacobians.compare)(nondet_tol)
+            _check_backward(jacobians, fast_mode, nondet_tol)
         elif check_backward_ad and not jacobians.constant(fast_mode):
             raise GradcheckError(errors.GRADCHECK_CHANGES)
         if check_forward_ad:
@@ -121,11 +121,18 @@ def gradcheck(
     return True
 
 
+def _check_backward(jacobians: Jacobians, fast: bool, nondet_tol: float) -> None:
+    """Compare the gradients of each part of the outputs."""
+    for part in parts_of_outputs(jacobians):
+        (part.compare_one_direction if fast else part.compare)(nondet_tol)
+
+
 def _check_forward(jacobians: Jacobians, fast: bool, undefined: bool, batched: bool) -> None:
-    """Check tangents, and as requested those for missing tangents and under vmap."""
-    (compare_forward_direction if fast else compare_forward)(jacobians)
-    if undefined:
-        check_undefined_tangents(jacobians.func, jacobians.given)
+    """Check tangents of each part of the inputs, and as requested those for missing tangents and under vmap."""
+    for part in parts_of_inputs(jacobians):
+        (compare_forward_direction if fast else compare_forward)(part)
+        if undefined:
+            check_undefined_tangents(part.func, part.given)
     if batched:
         check_batched_forward(jacobians.func, jacobians.given)
 
@@ -248,10 +255,11 @@ def _gradients_of(
 def _random_like(t: Tensor, random: np.random.Generator, gaps: bool) -> Tensor:
     """Return a leaf of numbers from -1 to 1, with gaps between them in memory if wanted."""
     shape = t._array.shape
-    if gaps and t._array.size > 1:
-        array = random.uniform(-1, 1, (*shape[:-1], 2 * shape[-1]))[..., ::2]
-    else:
-        array = random.uniform(-1, 1, shape)
+    wide = (*shape[:-1], 2 * shape[-1]) if gaps and t._array.size > 1 else shape
+    array = random.uniform(-1, 1, wide)
+    if t.is_complex():
+        array = array + 1j * random.uniform(-1, 1, wide)
+    array = array[..., ::2] if wide != shape else array
     return wrap(np.asarray(array).astype(t._array.dtype, copy=False), requires_grad=True)
 
 
@@ -259,7 +267,7 @@ def check_inputs(inputs: tuple[Any, ...], wants_double: bool = True) -> None:
     """Check that some input requires grad, and that each element has its own memory; warn below float64 if wanted."""
     wanted = [(i, t) for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.requires_grad]
     for i, t in wanted:
-        if wants_double and t._array.dtype != np.float64:
+        if wants_double and t._array.dtype not in (np.float64, np.complex128):
             warn(
                 f"Input #{i} requires gradient and is not a double precision floating point or "
                 "complex. This check will likely fail if all the inputs are not of double "
@@ -315,11 +323,54 @@ def _requiring(tensors: Any) -> list[Tensor]:
     return [t for t in as_tuple(tensors) if isinstance(t, Tensor) and t.requires_grad]
 
 
+def parts_of_outputs(whole: Jacobians) -> list[Jacobians]:
+    """Return the checks of a function: if it has complex outputs, of their imaginary and of their real parts."""
+    if not any([value.dtype.kind == "c" for value in whole.first]):
+        return [whole]
+    found = []
+    for part in ("imag", "real"):
+
+        def func(*args: Any, part: str = part) -> tuple[Any, ...]:
+            return tuple([getattr(o, part) if o.is_complex() else o for o in as_tuple(whole.func(*args))])
+
+        found.append(Jacobians(func, whole.given, whole.eps, whole.atol, whole.rtol))
+        found[-1].prefix = errors.GRADCHECK_PART.format({"imag": "imaginary"}.get(part, part), "outputs")
+        found[-1].divided = {k for k, value in enumerate(whole.first) if value.dtype.kind == "c"}
+    return found
+
+
+def parts_of_inputs(whole: Jacobians) -> list[Jacobians]:
+    """Return the same for complex inputs, of which one part moves and the other is fixed."""
+    places = [k for k, t in enumerate(whole.given) if isinstance(t, Tensor) and t.is_complex()]
+    if not places:
+        return [whole]
+    found = []
+    for part in ("imag", "real"):
+
+        def func(*args: Any, part: str = part) -> Any:
+            given = list(args)
+            for k in places:
+                own = whole.given[k]
+                given[k] = args[k] + own.imag * 1j if part == "real" else own.real + args[k] * 1j
+            return whole.func(*given)
+
+        given = list(whole.given)
+        for k in places:
+            given[k] = getattr(given[k].detach(), part).clone().requires_grad_(given[k].requires_grad)
+        found.append(Jacobians(func, tuple(given), whole.eps, whole.atol, whole.rtol))
+        found[-1].prefix = errors.GRADCHECK_PART.format({"imag": "imaginary"}.get(part, part), "inputs")
+        found[-1].divided = {j for j, t in enumerate(whole.inputs) if t.is_complex()}
+    return found
+
+
 class Jacobians:
     """A function at one point: how its outputs change with the inputs that require grad.
 
     The inputs are written in place, unseen by the engine, and get their values back, even if the function raises.
     """
+
+    prefix = ""  # of a complaint about a part of those that are `divided`, by their place
+    divided: set[int] = set()
 
     def __init__(self, func: Callable[..., Any], inputs: tuple[Any, ...], eps: float, atol: float, rtol: float) -> None:
         self.func, self.given, self.eps, self.atol, self.rtol = func, inputs, eps, atol, rtol
@@ -329,7 +380,7 @@ class Jacobians:
         self.positions = [k for k, o in enumerate(returned) if o.requires_grad]
         self.outputs = [returned[k] for k in self.positions]
         self.first = _values(returned)
-        self.floating = [k for k, value in enumerate(self.first) if value.dtype.kind == "f"]
+        self.floating = [k for k, value in enumerate(self.first) if value.dtype.kind in "fc"]
 
     @property
     def numerical(self) -> list[list[np.ndarray]]:
@@ -345,13 +396,17 @@ class Jacobians:
             for j, a in enumerate(analytical):
                 n = self.numerical[j][self.positions[i]]
                 if not self.close(a, n):
-                    raise GradcheckError(errors.GRADCHECK_MISMATCH.format(i, j, wrap(n), wrap(a)))
+                    raise GradcheckError(self.about(i) + errors.GRADCHECK_MISMATCH.format(i, j, wrap(n), wrap(a)))
+
+    def about(self, place: int) -> str:
+        """Return how a complaint begins."""
+        return self.prefix if place in self.divided else ""
 
     def compare_one_direction(self, nondet_tol: float) -> None:
         """Raise GradcheckError unless `u J v` agrees; u and v are random directions of each input and output."""
         random = np.random.default_rng(0)
         us, vs = ([direction(t, random) for t in tensors] for tensors in (self.inputs, self.outputs))
-        numerical = [self.slopes(t._array, u) for t, u in zip(self.inputs, us, strict=True)]
+        numerical = [self.slopes_along(t._array, u) for t, u in zip(self.inputs, us, strict=True)]
         analytical = [
             self._twice(lambda o=o, v=v: self._dots(us, o, v), nondet_tol)
             for o, v in zip(self.outputs, vs, strict=True)
@@ -359,10 +414,11 @@ class Jacobians:
         for j, u in enumerate(us):
             for i, v in enumerate(vs):
                 n, a = dot(numerical[j][self.positions[i]], v), analytical[i][j]
-                if not self.close(a, n, float(u.sum()) * float(v.sum())):
+                if not self.close(a, n, float(np.real(u).sum()) * float(np.real(v).sum())):
                     whole = wrap(self._analytical(self.outputs[i])[j])
                     comparison = self.element_by_element(j, self.positions[i], whole)
-                    raise GradcheckError(errors.GRADCHECK_MISMATCH.format(i, j, n.item(), a.item()) + comparison)
+                    sentence = self.about(i) + errors.GRADCHECK_MISMATCH.format(i, j, n.item(), a.item())
+                    raise GradcheckError(sentence + comparison)
 
     def element_by_element(self, j: int, place: int, analytical: Tensor) -> str:
         """Return what whole Jacobians of one output by one input add to a mismatch in one direction."""
@@ -397,19 +453,27 @@ class Jacobians:
         """Return True if no floating-point output changes at all."""
         random = np.random.default_rng(0)
         for t in self.inputs:
-            slopes = self.slopes(t._array, direction(t, random)) if fast else self._numerical(t)
+            slopes = self.slopes_along(t._array, direction(t, random)) if fast else self._numerical(t)
             if any((slope != 0).any() for slope in slopes):
                 return False
         return True
 
+    def slopes_along(self, part: np.ndarray, direction: Any, where: str = "") -> list[np.ndarray]:
+        """Return the same, of a complex input with the derivative along the imaginary axis as imaginary part."""
+        if part.dtype.kind != "c":
+            return self.slopes(part, direction, where)
+        both = [self.slopes(part, d, where) for d in (np.real(direction), 1j * np.imag(direction))]
+        return [dx + 1j * dy for dx, dy in zip(*both, strict=True)]
+
     def slopes(self, part: np.ndarray, direction: Any, where: str = "") -> list[np.ndarray]:
         """Return the derivative of every output when part of an input moves in a direction; integers have none."""
         before = part.copy()
-        change = self.eps * np.asarray(direction, np.float64)
+        wide = np.complex128 if part.dtype.kind == "c" else np.float64
+        change = self.eps * np.asarray(direction, wide)
         try:
-            part[...] = before.astype(np.float64) - change
+            part[...] = before.astype(wide) - change
             low = _values(self.func(*self.given))
-            part[...] = before.astype(np.float64) + change
+            part[...] = before.astype(wide) + change
             high = _values(self.func(*self.given))
         finally:
             part[...] = before
@@ -425,11 +489,14 @@ class Jacobians:
                             ).format(**facts)
                         )
         with np.errstate(all="ignore"):
-            return [(b - a) / (2 * self.eps) if a.dtype.kind == "f" else 0 * a for a, b in zip(low, high, strict=False)]
+            return [
+                (b - a) / (2 * self.eps) if a.dtype.kind in "fc" else 0 * a for a, b in zip(low, high, strict=False)
+            ]
 
     def _numerical(self, t: Tensor) -> list[np.ndarray]:
         """Return the Jacobian of every output by one input, element by element."""
-        rows = [self.slopes(t._array[(*at, ...)], 1, f"on index {at} ") for at in np.ndindex(t._array.shape)]
+        both = 1 + 1j if t.is_complex() else 1
+        rows = [self.slopes_along(t._array[(*at, ...)], both, f"on index {at} ") for at in np.ndindex(t._array.shape)]
         if not rows:
             return [np.zeros((0, out.size), out.dtype) for out in self.first]
         return [np.stack([slope.ravel() for slope in column]) for column in zip(*rows, strict=True)]
@@ -454,7 +521,10 @@ class Jacobians:
         return [np.zeros_like(t._array) if g is None else g._array for g, t in zip(found, self.inputs, strict=True)]
 
     def _dots(self, us: list[np.ndarray], output: Tensor, v: np.ndarray) -> list[Any]:
-        return [dot(u, g) for u, g in zip(us, self._pulled(output, v), strict=True)]
+        return [
+            dot(np.real(u), np.real(g)) + 1j * dot(np.imag(u), np.imag(g)) if g.dtype.kind == "c" else dot(u, g)
+            for u, g in zip(us, self._pulled(output, v), strict=True)
+        ]
 
     @staticmethod
     def _twice(backward: Callable[[], list[Any]], nondet_tol: float) -> list[Any]:
@@ -509,6 +579,8 @@ def _values(outputs: Any) -> list[np.ndarray]:
 def direction(t: Tensor, random: np.random.Generator) -> np.ndarray:
     """Return random numbers of length 1 in a tensor's shape and dtype."""
     numbers = np.asarray(random.random(t._array.shape))
+    if t.is_complex():
+        numbers = numbers + 1j * np.asarray(random.random(t._array.shape))
     return (numbers / (np.linalg.norm(numbers) or 1.0)).astype(t._array.dtype)
 
 
@@ -523,7 +595,7 @@ def compare_forward(jacobians: Jacobians) -> None:
         for j, of_input in enumerate(jacobians.numerical):
             n, a = of_input[place], pushed[j][place]
             if not jacobians.close(a._array, n):
-                raise GradcheckError(errors.GRADCHECK_FORWARD_MISMATCH.format(i, j, wrap(n), a))
+                raise GradcheckError(jacobians.about(j) + errors.GRADCHECK_FORWARD_MISMATCH.format(i, j, wrap(n), a))
 
 
 def compare_forward_direction(jacobians: Jacobians) -> None:
@@ -537,7 +609,7 @@ def compare_forward_direction(jacobians: Jacobians) -> None:
             n, a = numerical[j][place].ravel(), pushed[j][place]
             if not jacobians.close(a._array, n, float(u.sum())):
                 whole = numeric_columns(jacobians)[j][place]
-                sentence = errors.GRADCHECK_FORWARD_MISMATCH.format(i, j, wrap(n), a)
+                sentence = jacobians.about(j) + errors.GRADCHECK_FORWARD_MISMATCH.format(i, j, wrap(n), a)
                 raise GradcheckError(sentence + jacobians.element_by_element(j, place, whole))
 
 
@@ -574,7 +646,7 @@ def check_undefined_tangents(func: Callable[..., Any], given: tuple[Any, ...]) -
             results = []
             for instead in (make_dual(t.detach(), wrap(np.zeros_like(t._array))), t.detach()):
                 outputs = as_tuple(func(*duals[:place], instead, *duals[place + 1 :]))
-                results.append([unpack_dual(o).tangent for o in outputs if o.is_floating_point()])
+                results.append([unpack_dual(o).tangent for o in outputs if o._array.dtype.kind in "fc"])
             for i, (zero, none) in enumerate(zip(*results, strict=False)):
                 if zero is not None and none is not None and not nearly(zero._array, none._array):
                     index, of_input, undefined, got, wanted = errors.GRADCHECK_UNDEFINED_TANGENT
@@ -618,7 +690,7 @@ def check_batched_backward(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) 
 def check_batched_forward(func: Callable[..., Any], given: tuple[Any, ...]) -> None:
     """Raise GradcheckError unless one run of func for two tangents of an input gives the same as two runs."""
     for place, t in enumerate(given):
-        if not (isinstance(t, Tensor) and t.requires_grad and t.is_floating_point()):
+        if not (isinstance(t, Tensor) and t.requires_grad and t._array.dtype.kind in "fc"):
             continue
         plain = [a.detach() if isinstance(a, Tensor) else a for a in given]
 
@@ -645,7 +717,11 @@ def check_batched_forward(func: Callable[..., Any], given: tuple[Any, ...]) -> N
 
 def _two_like(t: Tensor) -> np.ndarray:
     """Return two arrays of random numbers in a tensor's shape and dtype."""
-    return np.random.default_rng(0).standard_normal((2, *t.shape)).astype(t._array.dtype)
+    random = np.random.default_rng(0)
+    numbers = random.standard_normal((2, *t.shape))
+    if t.is_complex():
+        numbers = numbers + 1j * random.standard_normal((2, *t.shape))
+    return numbers.astype(t._array.dtype)
 
 
 def _check_old(name: str, grad_out: float) -> None:

@@ -106,7 +106,7 @@ class Metadata:
     @classmethod
     def of(cls, shape: tuple[int, ...], kind: np.dtype | None) -> Metadata:
         """Return it from an array's facts; if no gradient can arrive, from what PyTorch makes of nothing."""
-        if kind is None or kind.kind != "f":
+        if kind is None or kind.kind not in "fc":
             return cls([], dtypes.get_default_dtype())
         return cls(list(shape), dtypes.named(kind.name))
 

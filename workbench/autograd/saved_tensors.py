@@ -130,7 +130,7 @@ class Packed:
             raise TypeError(errors.UNPACKED_KIND.format(type(unpacked).__name__))
         if not self.requires_grad:
             return unpacked
-        if self.fn is not OWN and unpacked._array.dtype.kind != "f":
+        if self.fn is not OWN and unpacked._array.dtype.kind not in "fc":
             raise RuntimeError(errors.ONLY_FLOATS_CONSTRUCTOR)
         out = wrap(unpacked._array, True)
         if self.fn is OWN:

@@ -28,6 +28,7 @@ import numpy as np
 from .. import events
 
 slow_path_reasons: dict[Any, bool] = {}  # what ops can't go straight past: ("levels", modes of a thread), "dual" ...
+complex_made = False  # whether there has been a complex tensor
 dual: Any = None  # the open level of forward-mode differentiation, which all threads share
 inferring: dict[Modes, bool] = {}  # the threads in inference mode
 anomaly = False  # whether anomaly mode is on, which is so for all threads at once

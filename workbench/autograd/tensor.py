@@ -153,7 +153,7 @@ class TensorBase:
             emit(("unrecorded", "item", (self,), ()))
         return self._array.item()
 
-    def _number(self) -> bool | int | float:
+    def _number(self) -> Any:
         if self._array.size != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
         if listeners:
@@ -166,10 +166,10 @@ class TensorBase:
                 "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
                 "behavior.\nConsider using tensor.detach() first."
             )
-        return float(self._number())
+        return float(errors.real_number(self._number(), "double"))
 
     def __int__(self) -> int:
-        return int(self._number())
+        return int(errors.real_number(self._number(), "int64_t"))
 
     def __index__(self) -> int:
         if self._array.size != 1 or self._array.dtype.kind not in "iub":
@@ -212,6 +212,7 @@ class TensorKind(type):
 
 
 subclasses: set[type] = set()  # the user's own, which dispatch asks how they are computed with
+of_kind: dict[str, type] = {}  # classes for what compiled functions leave to dispatch, by the letter of the dtype
 
 
 class Tensor(TensorBase, metaclass=TensorKind):
@@ -235,6 +236,7 @@ class Tensor(TensorBase, metaclass=TensorKind):
         clone: Callable[[], Tensor]
         _construct: Callable[..., Tensor]
         _keep_dtype: Callable[[], None]
+        _set_kind: Callable[[], None]
         _cast_gradients: Callable[[dtypes.dtype | None], None]
 
     @property
@@ -276,7 +278,7 @@ class Tensor(TensorBase, metaclass=TensorKind):
         return self
 
     def _set_requires_grad(self, on: bool, refusal: str) -> None:
-        if on and self._array.dtype.kind != "f":
+        if on and self._array.dtype.kind not in "fc":
             raise failed(RuntimeError(refusal), self)
         if not on and cached_grad_fn(self) is not None:
             raise failed(RuntimeError(errors.CLEAR_NON_LEAF_FLAG), self)
@@ -306,7 +308,7 @@ class Tensor(TensorBase, metaclass=TensorKind):
             raise failed(TypeError(f"Variable data has to be a tensor, but got {type(new).__name__}"), self)
         if local.modes.levels:
             local.modes.levels[-1].check_data(self, new)
-        if self._rg and new._array.dtype.kind != "f":
+        if self._rg and new._array.dtype.kind not in "fc":
             raise failed(
                 RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype"),
                 self,
@@ -317,6 +319,8 @@ class Tensor(TensorBase, metaclass=TensorKind):
         if type(self) is Tensor and type(new) is InferenceTensor:
             storage_of(self)  # which goes on counting
             self.__class__ = InferenceTensor
+        elif "c" in (before.dtype.kind, self._array.dtype.kind):
+            self._set_kind()
         if listeners and before is not self._array:  # `t.data -= 1` has told of its write
             emit(("wrote", self, "data", None))
 
@@ -460,7 +464,7 @@ class Subclassed(Tensor):
         finally:
             modes.overridden = before
         for t in found if isinstance(found, tuple) else (found,):
-            if type(t) is Tensor and cls in subclasses:
+            if type(t) in (Tensor, *of_kind.values()) and cls in subclasses:
                 t.__class__ = cls
         return found
 
@@ -537,8 +541,11 @@ def wrap(array: np.ndarray, requires_grad: bool = False, kind: type[Tensor] | No
     """Return a new leaf over an array, sharing its memory: of the given class, or of the one for the current mode."""
     if kind is None:
         kind = InferenceTensor if inferring and local.modes.inference else Tensor
+    array = array if type(array) is np.ndarray else np.asarray(array)
+    if array.dtype.kind == "c":
+        state.complex_made, kind = True, of_kind["c"] if kind is Tensor else kind
     t = blank() if kind is Tensor else kind()
-    t._array = array if type(array) is np.ndarray else np.asarray(array)
+    t._array = array
     t._rg = requires_grad
     t._nr = 0
     t._fn = t._storage = t._meta = None

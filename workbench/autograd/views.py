@@ -23,7 +23,8 @@ from .state import scope_threads
 from .tensor import Tensor, cached_grad_fn, wrap
 
 Shape = tuple[int, ...]
-Geometry = tuple[Shape, Shape, int]  # shape, strides in bytes, offset in bytes
+# Shape, strides in bytes, offset in bytes; then "c" for complex numbers seen in real ones, or "f" for their parts.
+Geometry = tuple[Any, ...]
 
 regenerate: Any = None  # (base, geometry, layout) -> Node: makes AsStridedBackward0; the ops supply it
 
@@ -36,7 +37,14 @@ def layout_of(base: np.ndarray) -> Geometry:
 def geometry_of(view: np.ndarray, base: np.ndarray) -> Geometry:
     """Return the geometry of a view in its base's memory."""
     offset = view.__array_interface__["data"][0] - base.__array_interface__["data"][0]
-    return view.shape, view.strides, offset
+    if view.dtype is base.dtype or (kind := view.dtype.kind) == base.dtype.kind or "c" not in kind + base.dtype.kind:
+        return view.shape, view.strides, offset
+    return view.shape, view.strides, offset, kind
+
+
+def _other_kind(dtype: np.dtype) -> np.dtype:
+    """Return the dtype of the parts of complex numbers, or of the complex numbers that have these parts."""
+    return np.dtype(f"f{dtype.itemsize // 2}" if dtype.kind == "c" else f"c{2 * dtype.itemsize}")
 
 
 def blank(layout: Geometry, dtype: Any, batch: Shape = ()) -> np.ndarray:
@@ -47,11 +55,13 @@ def blank(layout: Geometry, dtype: Any, batch: Shape = ()) -> np.ndarray:
     return _lying(memory, (*batch, *shape), (*memory.strides[:-1], *strides))
 
 
-def _lying(memory: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> np.ndarray:
+def _lying(memory: np.ndarray, shape: Shape, strides: Shape, offset: int = 0, dtype: Any = None) -> np.ndarray:
     """Return an array of this shape and these strides over an array's memory."""
     try:
-        return np.ndarray(shape, memory.dtype, memory, offset, strides)  # as_strided takes ten times as long
+        return np.ndarray(shape, dtype or memory.dtype, memory, offset, strides)  # as_strided takes ten times as long
     except ValueError:  # memory with gaps, or strides that lead back
+        if dtype is not None and dtype is not memory.dtype:
+            memory = as_strided(memory, (max(1, dtype.itemsize // memory.itemsize),), (memory.itemsize,)).view(dtype)
         ahead, step = offset // memory.itemsize, memory.itemsize
         return as_strided(as_strided(memory, (1 + ahead,), (step,))[ahead:], shape, strides)
 
@@ -68,25 +78,31 @@ def reach(array: np.ndarray) -> int:
 
 def strided(array: np.ndarray, geometry: Geometry) -> np.ndarray:
     """Return the part of an array's memory that `geometry` names; RuntimeError if it reaches outside."""
-    shape, strides, offset = geometry
-    if not _is_inside(shape, strides, offset, array.shape, array.strides, array.itemsize):
+    dtype, room = array.dtype, 0
+    if len(geometry) == 3:
+        shape, strides, offset = geometry
+    else:
+        shape, strides, offset, _ = geometry
+        dtype = _other_kind(dtype) if dtype.kind in "fc" else dtype
+        room = array.itemsize - dtype.itemsize
+    if not _is_inside(shape, strides, offset, array.shape, array.strides, dtype.itemsize, room):
         raise RuntimeError("A view's gradient has another dtype than the view, or the view has left its base's memory.")
-    return _lying(array, shape, strides, offset)
+    return _lying(array, shape, strides, offset, dtype)
 
 
 @lru_cache(1000)
-def _is_inside(shape: Shape, strides: Shape, offset: int, whole: Shape, steps: Shape, itemsize: int) -> bool:
-    outside = offset < 0 or offset + _reach(shape, strides) > max(0, _reach(whole, steps))
+def _is_inside(shape: Shape, strides: Shape, offset: int, whole: Shape, steps: Shape, itemsize: int, room: int) -> bool:
+    outside = offset < 0 or offset + _reach(shape, strides) > max(0, _reach(whole, steps)) + room
     return not ((outside and 0 not in shape) or offset % itemsize)
 
 
 def scatter_strided(grad: np.ndarray, geometry: Geometry, layout: Geometry) -> np.ndarray:
     """Zeros laid out as the base, with a view's gradient in its place; repeated elements add up."""
-    out = blank(layout, grad.dtype)
+    out = blank(layout, _other_kind(grad.dtype) if geometry[3:] else grad.dtype)
     repeated = tuple(i for i, (n, s) in enumerate(zip(*geometry[:2], strict=True)) if s == 0 and n > 1)
     if repeated:
         grad = np.add.reduce(grad, axis=repeated, keepdims=True)
-        geometry = (grad.shape, geometry[1], geometry[2])
+        geometry = (grad.shape, *geometry[1:])
     part = strided(out, geometry)
     if overlaps(*geometry[:2]):
         np.add.at(part, tuple(np.indices(grad.shape)), grad)
@@ -182,12 +198,16 @@ class CopySlices(Node):
 
     def vjp_tensors(self, grad: Any, needed: Container[Node] | None = None) -> list[Any]:
         """Return the same on tensors: take the part out, run it through the node, write the result over zeros."""
-        first, *others = self._through("vjp_tensors", grad.strided_copy(self.geometry, self.layout), needed)
+        part = grad.strided_copy(self.geometry, self.layout)
+        first, *others = self._through("vjp_tensors", part, needed)
         if first is None or not self._leads_on(needed):
             return [None, *others]
-        written = blank(self.layout, np.dtype(bool))
-        strided(written, self.geometry)[...] = True
-        rest = grad.masked_fill(wrap(written), 0.0)
+        if self.geometry[3:]:  # of a complex number only one part may be written
+            rest = grad - part.strided_scatter(self.geometry, self.layout)
+        else:
+            written = blank(self.layout, np.dtype(bool))
+            strided(written, self.geometry)[...] = True
+            rest = grad.masked_fill(wrap(written), 0.0)
         return [rest + first.strided_scatter(self.geometry, self.layout), *others]
 
     def _leads_on(self, needed: Container[Node] | None) -> bool:

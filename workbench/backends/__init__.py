@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any as _Any
-
-from ..absent import refusal as _refusal
+from ..compat.absent import refusing as _refusing
 from . import cuda, cudnn, mps
 
+__getattr__ = _refusing(__name__)  # refuses absent names by a sentence
+
 __all__ = ["cuda", "cudnn", "mps"]
-
-
-def __getattr__(name: str) -> _Any:
-    raise _refusal(f"module {__name__!r}", "torch.backends", name)

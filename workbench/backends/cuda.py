@@ -8,11 +8,10 @@ __all__ = ["is_built"]
 class _Products:
     """How matrix products would be computed on such a device."""
 
-    def __init__(self) -> None:
-        self.allow_tf32 = False
-        self.allow_fp16_reduced_precision_reduction = True
-        self.allow_bf16_reduced_precision_reduction = True
-        self.allow_fp16_accumulation = False
+    allow_tf32 = False
+    allow_fp16_reduced_precision_reduction = True
+    allow_bf16_reduced_precision_reduction = True
+    allow_fp16_accumulation = False
 
 
 matmul = _Products()

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ..compat.tables import row as _row
+
 __all__ = ["flags", "is_available", "version"]
 enabled = True
 benchmark = False
@@ -14,14 +16,10 @@ deterministic = False
 allow_tf32 = True
 
 
-def is_available() -> bool:
-    """Return False: there is no CUDA device."""
-    return False
-
-
-def version() -> int | None:
-    """Return None: the workbench doesn't use cuDNN."""
-    return None
+@_row(False, "Return False: there is no CUDA device.")
+def is_available() -> bool: ...
+@_row(None, "Return None: the workbench doesn't use cuDNN.")
+def version() -> int | None: ...
 
 
 @contextmanager

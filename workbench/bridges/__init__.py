@@ -12,7 +12,7 @@ Made = TypeVar("Made")
 # The sentences of this part's errors and warnings.
 NO_TORCH = 'PyTorch is not installed: pip install "autograd-workbench[torch]" brings it.'
 TOO_OLD = "The workbench records PyTorch from {} on, and this is {}."
-NO_NUMBERS = "The stepper takes no numbers of a tensor of {}: what it puts in are real floating-point gradients."
+NO_NUMBERS = "The stepper takes no numbers of a tensor of {}: what it puts in are floating-point or complex gradients."
 NOT_RUN = "PyTorch has not run {}."
 WRONG_VALUES = 'values= is "seen" (what operations return) or "all", and not {!r}.'
 LOST = "The recording lost {}: {}: {}"

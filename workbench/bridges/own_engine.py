@@ -22,8 +22,8 @@ from .. import events
 from ..autograd.node import AccumulateGrad, Node, accumulator, in_scope, meta_of
 from ..autograd.state import scope_threads
 from ..autograd.tensor import Storage, Tensor, wrap
-from ..trace.names import stands_for
-from ..trace.source import leave_out
+from ..pictures.trace.names import stands_for
+from ..pictures.trace.source import leave_out
 
 # The sentences of this part's errors.
 NO_ENGINE = "drive() needs an engine, a module that has a class Tensor, but got {}, which has none."

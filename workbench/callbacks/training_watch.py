@@ -8,9 +8,9 @@ import weakref
 from collections.abc import Collection
 from typing import Any
 
-from ..recording import record
-from ..trace.raw_events import Ended
-from ..watching import watch
+from ..diagnosis.watching import watch
+from ..pictures.recording import record
+from ..pictures.trace.raw_events import Ended
 
 
 class TrainingWatch:

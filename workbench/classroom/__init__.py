@@ -102,6 +102,11 @@ probe below takes cases. A case is a list of arguments, in which floats and list
 Any function of yours can be a probe, too. `tensor` and `words` reject an answer of another kind with a message, and so
 does `raise Unusable("your code ...")`. Without probes an exercise asks for a value, which is compared.
 
+**Hints.** `hints={"the value": "Print ..."}` has a sentence for each probe. A second wrong answer gets the sentence of
+what is wrong in it. Without one, it gets the question again. After a third wrong answer, the copies of the lessons that
+`workbench lab` made offer the solution, and `solution("backward-of-a-cube")` shows it at any time. What you release has
+no solutions. An answer that isn't done after 20 seconds is stopped.
+
 **Misconceptions.** A misconception has a name, a hint that says why it is wrong and never what is right, and a wrong
 answer that shows it; a tuple holds several such answers.
 
@@ -114,6 +119,7 @@ answer of another exercise would be taken for its own.
 from .answer_errors import Unusable
 from .cells import marked
 from .checks import check, grade, progress
+from .course import course
 from .judging import Misconception
 from .probes import (
     backward_of,
@@ -129,6 +135,8 @@ from .probes import (
     words,
 )
 from .registry import exercise
+from .slope_picture import show_slope
+from .solutions import solution
 
 __all__ = [
     "Misconception",
@@ -138,6 +146,7 @@ __all__ = [
     "check",
     "checked",
     "checked_twice",
+    "course",
     "exercise",
     "grade",
     "gradients",
@@ -146,7 +155,9 @@ __all__ = [
     "progress",
     "results",
     "returned",
+    "show_slope",
     "slopes_of",
+    "solution",
     "tensor",
     "words",
 ]

@@ -31,7 +31,7 @@ class Raised:
     def describe(self, aspect: str) -> str:
         """Explain what happened while this aspect of the answer was checked, where, and what it means."""
         if self.kind == Unusable.__name__:
-            return f"{CHECKED.format(aspect)}{self.text}."
+            return _ended(f"{CHECKED.format(aspect)}{self.text}")
         if self.line is None and self.kind in _PYTHONS:  # about a line that the reader has not written
             return self._from_outside(aspect)
         said = _ended(f"{CHECKED.format(aspect)}your code raised {self}")

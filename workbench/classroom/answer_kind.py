@@ -66,6 +66,17 @@ def _says_return(answer: FunctionType) -> bool:
     return any(isinstance(each, ast.Return) for each in ast.walk(tree))
 
 
+def arguments_of(answer: Any) -> tuple[str, ...]:
+    """Return the names of the arguments that an answer is called with; none if they can't be read."""
+    function = getattr(answer, "forward", answer) if isinstance(answer, type) else answer
+    try:
+        names = tuple(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return ()
+    takes_ctx = is_function(answer) and "setup_context" not in vars(answer)
+    return names[1:] if takes_ctx else names
+
+
 def of_notebook(answer: Any) -> str:
     """Return a hint if a method reads a notebook's tensor that is named as an argument of another method, else ""."""
     bases = [each for each in type.mro(answer) if each is not object] if isinstance(answer, type) else []

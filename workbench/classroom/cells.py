@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..scene.metric import clean
+from ..pictures.scene.metric import clean
 from .comparison import TOLERANCE, close, detached, read
 
 MARKED = "{}: {}"
@@ -94,6 +94,8 @@ def to_text(tables: Sequence[Table]) -> str:
 
 def to_html(says: str, tables: Sequence[Table]) -> str:
     """Return the message, and below it the picture of the tables: an untrusted notebook keeps only images."""
+    if not tables:
+        return f"<pre>{escape(says)}</pre>"
     image = base64.b64encode(to_svg(tables).encode()).decode()
     told = escape("\n".join(each.to_text() for each in tables))
     said = f"<pre>{escape(says)}</pre>" if says else ""

@@ -8,6 +8,7 @@ import os
 import stat
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from html import escape
 from itertools import count
 from pathlib import Path
@@ -15,12 +16,18 @@ from typing import Any
 
 import numpy as np
 
-from ..scene.picture import check_place, write_whole
+from ..pictures.scene.picture import check_place, write_whole
 from .comparison import compared
 from .judging import Verdict, counted
-from .registry import NAME, find, known, lessons
+from .registry import NAME, SUFFIX, exercise_files, find, home_of, known, lessons, registered
+from .solutions import practice_solution
 
 ANSWER = "The answer: "
+IN_LESSON = "{} of {} in this lesson."
+NEXT = "Next: {}."
+QUESTION = "The question again: {}"
+SOLVED = "solution({!r}) shows a solution."
+_WITHOUT_SOLUTION = 2  # wrong answers
 # Run before the cells of a presented lesson, so that the `check` they import shows the answers.
 HOOK = "import workbench.classroom\nfrom workbench.classroom.checks import tell\nworkbench.classroom.check = tell"
 
@@ -48,7 +55,35 @@ def check(prediction: Any, truth: Any, tolerance: float = 1e-3) -> str | Verdict
         return compared(prediction, truth, tolerance)  # a prediction that is a word with a hyphen
     verdict = find(prediction).judge(truth)
     note(verdict)
-    return verdict
+    return _with_help(verdict) if _in_notebook() else verdict
+
+
+_wrong: dict[str, int] = {}  # by exercise: how many wrong answers this session saw
+
+
+def _with_help(verdict: Verdict) -> Verdict:
+    """Add the exercises done in this lesson, the hint for a second wrong answer, and a solution for a third one."""
+    name, then = verdict.exercise, []
+    if verdict.answered and not verdict.right:
+        _wrong[name] = _wrong.get(name, 0) + 1
+        if _wrong[name] > 1:
+            then.append(verdict.hint or QUESTION.format(find(name).asks))
+        if _wrong[name] > _WITHOUT_SOLUTION and (code := practice_solution(name)):
+            verdict = replace(verdict, solution=code)
+            then.append(SOLVED.format(name))
+    return replace(verdict, then=[*then, *_standing(name)])
+
+
+def _standing(name: str) -> list[str]:
+    """Return how many exercises of the lesson are right, and the next lesson if all are."""
+    home = home_of(name)
+    if home is None:  # a cell registered it
+        return []
+    done, lesson, files = read_points(Path(FILE)), registered(home).values(), exercise_files()
+    right = sum(done.get(each.name, -1.0) >= each.points for each in lesson)
+    rest = files[files.index(home) + 1 :]
+    said = IN_LESSON.format(right, len(lesson))
+    return [f"{said} {NEXT.format(rest[0].name.removesuffix(SUFFIX))}" if right == len(lesson) and rest else said]
 
 
 def grade(name: str, answer: Any) -> float:

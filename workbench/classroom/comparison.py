@@ -96,7 +96,8 @@ def detached(value: Any) -> Any:
 def kind_in_words(value: Any) -> str:
     """Return what a value is, in words."""
     if isinstance(value, list | dict):
-        return "a list of words" if isinstance(value, list) else "a dict"
+        words = all(isinstance(each, str) for each in value)
+        return "a dict" if isinstance(value, dict) else "a list of words" if words else "a list"
     if isinstance(value, bool):
         return "a boolean"
     if isinstance(value, str):

@@ -17,9 +17,12 @@ import numpy as np
 
 import workbench as torch
 
-from .answer_errors import Raised
+from .answer_errors import Raised, Unusable
 from .comparison import TOLERANCE, close, oddity
+from .time_limit import TookTooLong, time_limit
 
+SECONDS = 20  # that a probe may take
+STOPPED = f"your code was stopped after {SECONDS} seconds. Is there a loop that never ends?"
 PRINTS_ON = "it never stops printing"
 _LONGEST = 100_000  # characters that an answer may print while it is probed
 _DEEPEST = 20  # lists in lists
@@ -40,8 +43,10 @@ def evidence(probe: Callable[[Any], Any], answer: Any) -> Any:
     The answer's output isn't shown; modes and random state are restored afterward.
     """
     try:
-        with _aside():
+        with _aside(), time_limit(SECONDS):
             return plain(probe(answer))
+    except TookTooLong as error:
+        return Raised(Unusable.__name__, STOPPED, _own_line(error, answer))
     except (Exception, SystemExit) as error:  # whatever a learner can write
         return Raised(type(error).__name__, _first_line(error), _own_line(error, answer))
 

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from ..scene.picture import Picture
-from ..scene.storyboard import Storyboard
-from ..scene.svg import to_svg
+from ..pictures.scene.picture import Picture
+from ..pictures.scene.storyboard import Storyboard
+from ..pictures.scene.svg import to_svg
 from .judging import Exercise
 
 YOUR_CODE = "...  # your code"

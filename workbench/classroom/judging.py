@@ -8,21 +8,25 @@ An answer in which all probes find what they find in a misconception gets its hi
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from html import escape
 from typing import Any
 
 import numpy as np
 
-from .answer_errors import NOTHING_CAME, Raised, is_result
-from .answer_kind import AnswerKind, is_empty, is_function, kind_of, of_notebook
+from .answer_errors import NOTHING_CAME, Raised, Unusable, is_result
+from .answer_kind import AnswerKind, arguments_of, is_empty, is_function, kind_of, of_notebook
 from .cells import Table, to_html, to_text
 from .comparison import EXPECTED, compared, kind_in_words
-from .evidence import Odd, alike, evidence
+from .evidence import STOPPED, Odd, alike, evidence
+from .one_case import case_of
 from .probes import Cases, Probe
 
 NOT_A_FUNCTION = "Expected a subclass of torch.autograd.Function, got another class."
+A_SOLUTION = "Show a solution"
+NUDGED = "{} nudges each input and compares: one of your gradients differs from what it found."
 NOT_YET = "Not yet (0 of {}). "
 _LINE = 100  # characters of a line that a notebook shows
 _CHECKS = {"gradcheck", "gradgradcheck"}
@@ -64,6 +68,7 @@ class Verdict:
     """The verdict on an answer: its points, the misconception that it shows, if any, and a message.
 
     `partly` means that the answer isn't right but passes some of the checks. The `tables` mark its wrong numbers.
+    `hint` is for a second wrong answer, and `then` what `check` adds in a notebook: the exercises done, or a solution.
     """
 
     exercise: str
@@ -74,6 +79,9 @@ class Verdict:
     answered: bool = True
     partly: bool = False
     tables: tuple[Table, ...] = field(default=(), compare=False)
+    hint: str = field(default="", compare=False)
+    then: Sequence[str] = field(default=(), compare=False)
+    solution: str = field(default="", compare=False)
 
     @property
     def right(self) -> bool:
@@ -81,11 +89,17 @@ class Verdict:
         return self.points == self.most
 
     def __repr__(self) -> str:
-        said = textwrap.fill(self.says, _LINE)
+        said = self._paragraphs()
         return said if self.right or not self.tables else f"{said}\n{to_text(self.tables)}"
 
     def _repr_html_(self) -> str | None:
-        return to_html(textwrap.fill(self.says, _LINE), self.tables) if self.tables else None
+        if not self.tables and not self.solution:
+            return None
+        folded = f"<details><summary>{A_SOLUTION}</summary><pre>{escape(self.solution)}</pre></details>"
+        return to_html(self._paragraphs(), self.tables) + (folded if self.solution else "")
+
+    def _paragraphs(self) -> str:
+        return "\n".join(textwrap.fill(each, _LINE) for each in (self.says, *self.then))
 
 
 @dataclass(frozen=True)
@@ -98,6 +112,7 @@ class Exercise:
     probes: Mapping[str, Probe] = field(default_factory=dict)
     misconceptions: tuple[Misconception, ...] = ()
     points: float = 1
+    hints: Mapping[str, str] = field(default_factory=dict)
 
     def judge(self, answer: Any) -> Verdict:
         """Run the probes on an answer and return a verdict: what is right, what isn't, and why."""
@@ -120,9 +135,11 @@ class Exercise:
             fitting = []  # the solution ends there too, so no mistake is the reason
         # Several that end in one error are not told apart by it.
         if fitting and (len(fitting) == 1 or not any(isinstance(each, Raised) for each in found.values())):
-            return replace(wrong, says=self._not_yet(fitting[0].in_words), misconception=fitting[0].name)
-        said = " ".join(filter(None, (self._difference(found, right), of_notebook(answer))))
-        return replace(wrong, says=self._not_yet(said))
+            said, hint = self._not_yet(fitting[0].in_words), self._hint(found, right)
+            return replace(wrong, says=said, misconception=fitting[0].name, hint=hint)
+        said = " ".join(filter(None, (self._difference(found, right, answer), of_notebook(answer))))
+        hint = self._hint(found, right)
+        return replace(wrong, says=self._not_yet(said), hint="" if hint in said else hint)
 
     @property
     def is_code(self) -> bool:
@@ -143,8 +160,15 @@ class Exercise:
 
     def found_in(self, answer: Any) -> dict[str, Any]:
         """Return the result of each probe for an answer, by the probe's name."""
-        probes = self.probes or {_VALUE: lambda value: value}
-        return {aspect: evidence(probe, answer) for aspect, probe in probes.items()}
+        found: dict[str, Any] = {}
+        for aspect, probe in (self.probes or {_VALUE: lambda value: value}).items():
+            is_stopped = any(isinstance(each, Raised) and each.text == STOPPED for each in found.values())
+            found[aspect] = Raised(Unusable.__name__, STOPPED) if is_stopped else evidence(probe, answer)
+        return found
+
+    def _hint(self, found: dict[str, Any], right: set[str]) -> str:
+        """Return the hint for the first thing that is wrong in an answer."""
+        return next((self.hints[aspect] for aspect in found if aspect not in right and aspect in self.hints), "")
 
     def _wrong(self, sentence: str) -> Verdict:
         return Verdict(self.name, 0, self.points, self._not_yet(sentence))
@@ -160,7 +184,7 @@ class Exercise:
                     return drawn
         return ()
 
-    def _difference(self, found: dict[str, Any], right: set[str]) -> str:
+    def _difference(self, found: dict[str, Any], right: set[str], answer: Any) -> str:
         if not self.probes:
             return _value_compared(found[_VALUE], self._expected[_VALUE])
         wrong = [aspect for aspect in found if aspect not in right]
@@ -173,7 +197,18 @@ class Exercise:
                 return f"{said} {found[aspect].describe(aspect)}"
         if any(_lacks(found[aspect], self._expected[aspect]) for aspect in wrong):
             return f"{said} {NOTHING_CAME}"
-        return said
+        for aspect in wrong:
+            probe = self.probes[aspect]
+            cases, names = (probe.cases, probe.names) if isinstance(probe, Cases) else ((), ())
+            drawn = self._tables(found, right)
+            if drawn and names:  # the tables have the input, too
+                return said
+            names = names or arguments_of(answer)
+            if case := case_of(aspect, found[aspect], self._expected[aspect], cases, names, bool(drawn)):
+                return f"{said} {case}"
+        if hint := self._hint(found, right):
+            return f"{said} {hint}"
+        return f"{said} {NUDGED.format(checks[0])}" if (checks := [each for each in wrong if each in _CHECKS]) else said
 
 
 def counted(points: float) -> str:

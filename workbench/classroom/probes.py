@@ -72,7 +72,7 @@ class Cases:
             if one.size == 1 and not self.names:  # a number: what is said of it is enough
                 continue
             if one.shape != other.shape:
-                drawn.append(table(f"{title}{OTHER_SHAPE}", one, None))
+                drawn.append(table(f"{title}{OTHER_SHAPE}: {list(one.shape)}", one, None))
             else:
                 drawn.append(table(title, one, ~close(one, other, TOLERANCE) & (not right)))
         return tuple(each for each in drawn if each)

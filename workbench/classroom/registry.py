@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,7 @@ def exercise(
     probes: Mapping[str, Probe] | None = None,
     misconceptions: Sequence[Misconception] = (),
     points: float = 1,
+    hints: Mapping[str, str] | None = None,
 ) -> None:
     """Register an exercise, so that `check(name, answer)` judges answers to it: see `help(workbench.classroom)`.
 
@@ -46,6 +48,8 @@ def exercise(
             result, which is compared with the result for the solution. Without probes, the answer itself is compared.
         misconceptions: Wrong answers, each with the hint that it triggers.
         points: The maximum number of points.
+        hints: A dict that maps names of probes to hints. A second wrong answer gets the hint for what is wrong in it;
+            so does a first one about which there is nothing else to say.
 
     Raises:
         ValueError: if the name has another form, or is already registered in this file.
@@ -56,7 +60,7 @@ def exercise(
     if name in found and found is not _cells:  # a cell may run again
         raise ValueError(NAME_TAKEN.format(name))
     kind = Sealed if isinstance(solution, Outcomes) else Exercise
-    found[name] = kind(name, asks, solution, probes or {}, tuple(misconceptions), points)
+    found[name] = kind(name, asks, solution, probes or {}, tuple(misconceptions), points, hints or {})
 
 
 def file_of(notebook: Path) -> Path:
@@ -91,7 +95,8 @@ def run(text: bytes | str, path: Path) -> tuple[dict[str, Exercise], dict[str, A
     return found, names
 
 
-def _files(folder: Path) -> list[Path]:
+def exercise_files(folder: Path = Path()) -> list[Path]:
+    """Return the exercise files of a folder, by name."""
     found = sorted(folder.glob(f"*{SUFFIX}"))
     if sys.platform == "emscripten":  # a site of `workbench lite` keeps its own out of the reader's folder
         names = {path.name for path in found}
@@ -101,7 +106,17 @@ def _files(folder: Path) -> list[Path]:
 
 def lessons(folder: Path = Path()) -> dict[str, tuple[Exercise, ...]]:
     """Return the exercises of each notebook in a folder, by the notebook's name."""
-    return {path.name.removesuffix(SUFFIX): tuple(registered(path).values()) for path in _files(folder)}
+    return {path.name.removesuffix(SUFFIX): tuple(registered(path).values()) for path in exercise_files(folder)}
+
+
+def registered_files(folder: Path = Path()) -> dict[str, Mapping[str, Exercise]]:
+    """Return the exercises of each exercise file in a folder, by the notebook's name; of a damaged file, none."""
+    found: dict[str, Mapping[str, Exercise]] = {}
+    for path in exercise_files(folder):
+        found[path.name.removesuffix(SUFFIX)] = {}
+        with suppress(Exception, SystemExit):  # whatever someone has written into it
+            found[path.name.removesuffix(SUFFIX)] = registered(path)
+    return found
 
 
 def exercises(folder: Path = Path()) -> dict[str, Exercise]:
@@ -113,9 +128,15 @@ def known(name: str) -> Exercise | None:
     """Return the exercise of this name if a cell or a file next to the notebook registers it, else None."""
     if name in _cells:
         return _cells[name]
+    home = home_of(name)
+    return None if home is None else registered(home)[name]
+
+
+def home_of(name: str) -> Path | None:
+    """Return the file next to the notebook that registers the exercise of this name, if there is one."""
     # Files that contain the name come first: usually no other file is read.
-    files = sorted(_files(Path()), key=lambda path: name.encode() not in path.read_bytes())
-    return next((found[name] for found in map(registered, files) if name in found), None)
+    files = sorted(exercise_files(), key=lambda path: name.encode() not in path.read_bytes())
+    return next((path for path in files if name in registered(path)), None)
 
 
 def find(name: str) -> Exercise:
@@ -137,5 +158,5 @@ def _what_there_is(name: str) -> str:
     if not names:
         return NO_FILE.format(Path.cwd())
     some = [repr(each) for each in names[:_LISTED]] + ["…"] * (len(names) > _LISTED)
-    files = [path.name for path in _files(Path())]
+    files = [path.name for path in exercise_files()]
     return OTHERS.format(", ".join(some), files[0] if len(files) == 1 else f"{len(files)} files")

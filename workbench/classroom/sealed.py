@@ -72,8 +72,10 @@ class Sealed(Exercise):
         probes: Mapping[str, Probe],
         misconceptions: Sequence[Misconception],
         points: float,
+        hints: Mapping[str, str],
     ) -> None:
-        made = {"name": name, "asks": asks, "probes": probes, "misconceptions": tuple(misconceptions), "points": points}
+        made = {"name": name, "asks": asks, "probes": probes, "misconceptions": tuple(misconceptions)}
+        made |= {"points": points, "hints": hints}
         self.__dict__.update(made)
         self.__dict__["found"] = outcomes.of(name)
         if probes and self._expected.keys() != probes.keys() or len(self._shown) != len(misconceptions):

@@ -1,24 +1,26 @@
-"""The command `workbench`: open the lessons in JupyterLab, turn notebooks into pages, grade a class, trace a script."""
+"""The command `workbench`: lessons in JupyterLab, pages of notebooks, grades of a class, traces of scripts, audits."""
 
 from __future__ import annotations
 
 import argparse
 import codecs
 import io
+import os
 import sys
 from collections.abc import Sequence
 
 from workbench.errors import check_installed
 
-from .errors import NO_SCRIPT_NAMED, CommandError
-from .grammar import KINDS, check_command, parser
+from .errors import NO_AUDIT_NAMED, NO_SCRIPT_NAMED, CommandError
+from .grammar import KINDS, check_command, is_name_in_file, parser
 
 _PAGES = ("nbformat", "nbclient", "nbconvert", "ipykernel", "tqdm")
 # The packages that a command needs from its extra; commands that aren't listed need none.
 NEEDED: dict[str, tuple[str, ...]] = {
     "lab": ("jupyterlab", "nbformat", "ipykernel"),
     "lite": ("jupyter_server", "jupyterlite_core", "jupyterlite_pyodide_kernel", "nbformat", "packaging"),
-    **dict.fromkeys(("run", "present", "release", "grade", "progress"), _PAGES),
+    "mcp": ("mcp",),
+    **dict.fromkeys(("run", "present", "release", "grade", "progress", "quiz"), _PAGES),
 }
 
 
@@ -41,7 +43,7 @@ def print_any_character() -> None:
 def check_parts(command: str) -> None:
     """Refuse a command whose packages aren't installed, before any work is done."""
     try:
-        extra = "lite" if command == "lite" else "lab"
+        extra = command if command in ("lite", "mcp") else "lab"
         check_installed(f"workbench {command}", *NEEDED.get(command, ()), extra=extra)
     except ModuleNotFoundError as error:
         raise CommandError(str(error)) from None
@@ -55,17 +57,41 @@ def trace(words: Sequence[str]) -> int:
         if not given:
             raise CommandError(NO_SCRIPT_NAMED, exit_code=2)
         from workbench.cli import tracing
+        from workbench.cli.answers import Answering, TraceAnswer
 
         program = tracing.Script(given, is_module=bool(asked.module))
         output = tracing.Output(asked.output, program.path, asked.view)
+        answer = TraceAnswer(Answering.of(asked, [program.path]), program.name, program.path)
     except CommandError as error:
         print(f"workbench: {error}", file=sys.stderr)
         return error.exit_code
-    return tracing.trace(program, output, asked.from_step, asked.steps, asked.until_finding)
+    recorded = (asked.from_step, asked.steps, asked.until_finding)
+    return answer.after(lambda: tracing.trace(program, output, *recorded, answer))
 
 
-def carry_out(asked: argparse.Namespace) -> None:
-    """Carry out a parsed command line; each command imports its own part, because importing Jupyter takes time."""
+def audit(words: Sequence[str]) -> int:
+    """Audit what a command line names, and return the exit code: 0 if all is right, 1 if not, 2 if it can't be run."""
+    asked = parser().parse_args(words)
+    if asked.target and is_name_in_file(asked.target[0]) and len(asked.target) > 1:  # its options may come after it
+        rest = asked.target[1:]
+        again = parser().parse_args(["audit", *rest])
+        if not again.target:
+            again.target = asked.target[:1]
+            again.inputs, again.checks = asked.inputs + again.inputs, asked.checks + again.checks
+            again.json = asked.json or again.json
+            asked = again
+    if not asked.target:
+        raise CommandError(NO_AUDIT_NAMED, exit_code=2)
+    from workbench.cli.auditing import audit_command
+
+    return audit_command(asked.target, asked.inputs, asked.checks, asked.json)
+
+
+def carry_out(asked: argparse.Namespace) -> int:
+    """Carry out a parsed command line and return its exit status.
+
+    Each command imports its own part, because importing Jupyter takes time.
+    """
     if asked.command == "run":
         from workbench.cli.pages import run
 
@@ -81,27 +107,42 @@ def carry_out(asked: argparse.Namespace) -> None:
     elif asked.command == "grade":
         from workbench.cli.grading import grade
 
-        grade(asked.handed_in, asked.lessons, asked.output)
+        grade(asked.handed_in, asked.lessons, asked.output, asked.timeout)
     elif asked.command == "progress":
         from workbench.cli.class_page import progress
 
-        progress(asked.handed_in, asked.lessons, asked.output)
+        progress(asked.handed_in, asked.lessons, asked.output, asked.timeout)
+    elif asked.command == "quiz":
+        from workbench.cli.quiz import quiz
+
+        quiz(asked.source, asked.output, asked.questions, asked.seed)
     elif asked.command == "release":
         from workbench.cli.teacher import release
 
         release(asked.source, *next((kind, out) for kind, out in vars(asked).items() if kind in KINDS and out))
     elif asked.command == "show":
+        from workbench.cli.answers import Answering
         from workbench.cli.tracing import show
 
-        show(asked.source, asked.output, asked.view)
+        show(asked.source, asked.output, asked.view, Answering.of(asked))
     elif asked.command == "health":
+        from workbench.cli.answers import Answering
         from workbench.cli.tracing import health
 
-        health(asked.sources, asked.output)
+        return health(asked.sources, asked.output, Answering.of(asked, asked.sources))
+    elif asked.command == "mcp":
+        from workbench.cli.mcp_server import serve
+
+        serve()
+    elif asked.command == "diff":
+        from workbench.cli.diffing import compare
+
+        return compare((asked.first, asked.second), asked.output, asked.rtol, asked.atol, asked.json)
     else:
         from workbench.cli.lab import lab
 
         lab(asked.folder, asked.authors, browser=asked.browser, port=asked.port)
+    return 0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -114,13 +155,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print_any_character()
     try:
         check_command(words[0])
+        if words[0] == "audit":
+            return audit(words)
         asked = parser().parse_args(words)
         check_parts(asked.command)
-        carry_out(asked)
+        return carry_out(asked)
     except CommandError as error:
         print(f"workbench: {error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print("workbench: stopped by Ctrl-C.", file=sys.stderr)
         return 130
-    return 0
+    except BrokenPipeError:  # its reader has read enough, such as `head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the flush at exit doesn't raise
+        return 141

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from workbench.classroom.judging import NOT_YET, Exercise, Verdict, counted
 from workbench.cli import errors
 from workbench.cli.errors import CommandError
-from workbench.cli.grading import Graded, check_graded, check_output, grade_all, shown
+from workbench.cli.grading import SECONDS, Graded, check_graded, check_output, grade_all, shown
 from workbench.cli.handed_in import NOT_RUN, Assignment
 from workbench.cli.pages import static, write
 
@@ -34,7 +34,7 @@ _TOLD = re.compile(r"\b((?:Syntax|Indentation|Tab|Name|Import|ModuleNotFound)Err
 _Answers = Mapping[str, Mapping[str, Verdict]]  # by student and exercise
 
 
-def progress(place: Path, lessons: Path | None, output: Path | None) -> None:
+def progress(place: Path, lessons: Path | None, output: Path | None, timeout: float = SECONDS) -> None:
     """Grade all notebooks of a folder and write the class report, with the reasons why some couldn't be graded.
 
     Raises:
@@ -44,7 +44,7 @@ def progress(place: Path, lessons: Path | None, output: Path | None) -> None:
     name = whole.stem if whole.is_file() else whole.name
     output = output or Path(f"{name or 'class'}-progress.html")
     check_output(output)
-    found = grade_all(place, lessons)
+    found = grade_all(place, lessons, timeout)
     try:
         write(output, page_of(found, name))
     except OSError as error:

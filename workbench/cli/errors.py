@@ -70,10 +70,33 @@ NO_SCRIPT_NAMED = "which script should be traced? For example: workbench trace t
 OVER_SOURCE = "{} would overwrite itself. Choose another name with -o."
 NOT_OURS = "{} already exists and isn't a page of the workbench. Choose another name with -o."
 NO_VIEW_IN_DATA = "{} stores the trace, not a view. Leave out --view, or use a name that ends in .html."
-NO_COUNT = "{!r} isn't a number of steps. Use a whole number, {} or more"
+NO_QUIZ_FORMAT = "{} isn't a quiz. Give a file that ends in {}."
+NO_QUESTIONS = "no questions about {}: it isn't a recording with a backward pass."
+NO_SECONDS = "{!r} isn't a number of seconds. Use a whole number from 1 to {}"
+NO_COUNT = "{!r} isn't a number of {}. Use a whole number, {} or more"
 NO_TRACE = "no file {}."
 NOT_OF_WATCH = "{} isn't a .jsonl log of watch(). Use several of these, one per process, or one file of another kind."
+NO_LINES = "{} is a log of watch(), which has no lines of code. Leave out --sarif, or use a recording (.json)."
+WATCHED_TWICE = "{} is a log of watch(). Compare two recordings (.json) that `trace.save` or `workbench trace` wrote."
+NOT_COMPARED = "cannot compare {} and {}: {}. This is a bug: please report it, with both files."
+NO_TOLERANCE = "{!r} isn't a tolerance. Use a number, 0 or more, such as 1e-4"
 WATCHED = "{0} is a log of watch(). Run: workbench health {0}"
+
+NO_AUDIT_NAMED = "what should be audited? For example: workbench audit ops.py:Square, or workbench audit train.py"
+NO_CHECK = "no check {!r}. Checks: {}."
+NO_NAME_IN = "{} has no {!r}.{}"
+NOT_AUDITABLE = "{} is of type {}. Name a Function, a function of tensors or a module."
+NOT_IMPORTED = "{} can't be imported: {}: {}"
+AUDIT_TAKES_NO_MORE = "{} is all that is audited, but {!r} follows it. Describe inputs with --input."
+INPUT_OF_SCRIPT = "--input needs FILE:NAME. {} is run as a script, and its Functions are audited with their own inputs."
+GIVE_INPUT = "Describe one with --input, for example: --input 'float32[3,4]'"
+DEFAULT_FAILED = (
+    "{} can't be called with float32[3,4] for each tensor. {} Describe its inputs with --input, one for each "
+    "parameter, for example: {}"
+)
+NOTHING_APPLIED = "{} applied no Function of its own to a tensor that requires grad, so there is nothing to audit."
+SCRIPT_FAILED = "{} failed. The audits are those of what it applied before."
+TOO_LARGE = "{} was called with more than {} elements, so that call isn't audited. Run the script with smaller inputs."
 
 
 class CommandError(Exception):

@@ -16,7 +16,7 @@ from workbench.cli import errors
 from workbench.cli.errors import CommandError
 from workbench.cli.first_steps import FirstSteps
 from workbench.cli.tracing import Output
-from workbench.recording import Trace
+from workbench.pictures.recording import Trace
 
 SECTION = "backward"
 KEPT = "Recorded from {}: {}"

@@ -18,10 +18,10 @@ from typing import Any
 
 from workbench.events import Event, listeners
 from workbench.optim.optimizer import Optimizer, register_optimizer_step_post_hook
-from workbench.recording import Trace, record
-from workbench.trace.backward_records import BackwardStarted
-from workbench.trace.raw_events import Ended
-from workbench.trace.stacks import is_nested_step
+from workbench.pictures.recording import Trace, record
+from workbench.pictures.trace.backward_records import BackwardStarted
+from workbench.pictures.trace.raw_events import Ended
+from workbench.pictures.trace.stacks import is_nested_step
 
 PATIENCE = 100  # backward passes without a step of the existing optimizer, which may never take one
 LOOKED_FOR = 8  # backward passes that each look for an optimizer
@@ -280,7 +280,7 @@ class FirstSteps:
         self._when_done = done
         self._process = os.getpid()
         self.engines: list[EngineSteps] = []
-        self._import: _ImportWatch | None = None
+        self._import: ImportWatch | None = None
         self._before: Any = None
         self._looks: Any = None
 
@@ -299,7 +299,7 @@ class FirstSteps:
     def _begin(self, frame: FrameType) -> None:
         _running.append(self)
         self.engines.append(WorkbenchSteps(frame, *self._options))
-        self._import = _ImportWatch("torch", lambda: self.engines.append(TorchSteps(frame, *self._options)))
+        self._import = ImportWatch("torch", lambda: self.engines.append(TorchSteps(frame, *self._options)))
 
     def finish(self) -> None:
         """Stop recording, and call `done`."""
@@ -348,7 +348,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_leave_all)
 
 
-class _ImportWatch:
+class ImportWatch:
     """Call a function once a module is imported, before the importing code continues."""
 
     def __init__(self, name: str, action: Callable[[], None]) -> None:

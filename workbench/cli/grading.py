@@ -6,15 +6,19 @@ import asyncio
 import csv
 import io
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 
 from nbclient import NotebookClient
 from nbclient.exceptions import DeadKernelError
 from nbclient.util import run_sync
 from nbformat import NotebookNode
 
+from workbench.classroom.course import PAGE
 from workbench.classroom.judging import Verdict, counted
 from workbench.classroom.registry import SUFFIX, file_of
 from workbench.cli import errors
@@ -23,26 +27,29 @@ from workbench.cli.handed_in import Assignment, lesson_of, to_judge, verdicts
 from workbench.cli.lab import SHIPPED, checkout
 from workbench.cli.notebooks import exercises_of, modules_of, place_to_grade, read
 from workbench.cli.pages import client_of
-from workbench.scene.picture import check_place, write_whole
+from workbench.pictures.scene.picture import check_place, write_whole
 
-SECONDS = 60  # per cell: then it is interrupted and the next cell runs
+SECONDS = 30  # per cell: then it is interrupted and the next cell runs
+_AT_ONCE = 2  # notebooks that run at the same time
+_sealing = Lock()  # it redirects what the process prints, and seeds its random numbers
 COLUMNS = ("notebook", "lesson", "exercise", "points", "of", "what is said")
 
 
-def grade(place: Path, lessons: Path | None, output: Path | None) -> None:
+def grade(place: Path, lessons: Path | None, output: Path | None, timeout: float = SECONDS) -> None:
     """Grade all notebooks of a folder and its subfolders.
 
     Args:
         place: A folder of submissions, or one notebook.
         lessons: The folder of the lessons, if they aren't the built-in ones.
         output: The CSV file to write, if any.
+        timeout: How long a cell may run, in seconds.
 
     Raises:
         CommandError: at the end, if some couldn't be graded.
     """
     if output is not None:
         check_output(output)
-    found = grade_all(place, lessons)
+    found = grade_all(place, lessons, timeout)
     if output is not None:
         _write([COLUMNS, *(row for each in found for row in each.rows)], output)
     check_graded(found)
@@ -81,7 +88,7 @@ def check_graded(found: Sequence[Graded]) -> None:
         raise CommandError(errors.UNGRADED.format(failed, len(found)))
 
 
-def grade_all(place: Path, lessons: Path | None) -> list[Graded]:
+def grade_all(place: Path, lessons: Path | None, timeout: float = SECONDS) -> list[Graded]:
     """Run all notebooks of a folder, or one, and print each one's points, or why it couldn't be graded."""
     check_loopback()
     known = _lessons(lessons)
@@ -89,20 +96,31 @@ def grade_all(place: Path, lessons: Path | None) -> list[Graded]:
     if not found:
         raise CommandError(errors.NO_NOTEBOOKS.format(place))
     made = []
-    for path in found:
+
+    def one(path: Path) -> Graded:
         name = path.name if place.is_file() else path.relative_to(place).as_posix()
         try:
-            each = Graded(name, *graded(path, known))
+            return Graded(name, *graded(path, known, timeout))
         except CommandError as error:
-            each = Graded(name, refused=str(error))
-        print(shown(f"{name}: {each.refused or _summed_up(each.said)}"), flush=True)
+            return Graded(name, refused=str(error))
+
+    for each in _together(one, found):
+        print(shown(f"{each.name}: {each.refused or _summed_up(each.said)}"), flush=True)
         made.append(each)
     return made
 
 
+def _together(run: Callable[[Path], Graded], paths: Iterable[Path]) -> Iterator[Graded]:
+    """Run notebooks two at a time, and return their results in order."""
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        yield from pool.map(run, paths)
+
+
 def _is_handed_in(path: Path) -> bool:
     # macOS archives keep metadata of other files in "__MACOSX" and in files whose names start with "._".
-    return not {".ipynb_checkpoints", "__MACOSX"} & {*path.parts} and not path.name.startswith("._")
+    # The course page comes with whoever hands in the whole folder.
+    apart = path.name.startswith("._") or path.name == PAGE
+    return not {".ipynb_checkpoints", "__MACOSX"} & {*path.parts} and not apart
 
 
 def _lessons(folder: Path | None) -> list[Assignment]:
@@ -115,7 +133,7 @@ def _lessons(folder: Path | None) -> list[Assignment]:
     return [Assignment.of(read(path), path, file_of(path)) for path in paths]
 
 
-def graded(path: Path, lessons: Sequence[Assignment]) -> tuple[Assignment, list[Verdict]]:
+def graded(path: Path, lessons: Sequence[Assignment], timeout: float = SECONDS) -> tuple[Assignment, list[Verdict]]:
     """Run one notebook and return its lesson with a verdict on each exercise."""
     notebook = read(path)
     lesson = lesson_of(notebook, lessons)
@@ -124,33 +142,35 @@ def graded(path: Path, lessons: Sequence[Assignment]) -> tuple[Assignment, list[
     own = lesson.file.with_name(lesson.file.name.removesuffix(SUFFIX) + path.suffix)
     # Of a module that both have the lesson's is taken.
     modules = {file.name: file for place in (path, own) for file in modules_of(place, notebook)}
-    return lesson, verdicts(ran(notebook, lesson, modules.values()), lesson)
+    return lesson, verdicts(ran(notebook, lesson, modules.values(), timeout), lesson)
 
 
-def ran(notebook: NotebookNode, lesson: Assignment, modules: Iterable[Path]) -> NotebookNode:
+def ran(notebook: NotebookNode, lesson: Assignment, modules: Iterable[Path], timeout: float = SECONDS) -> NotebookNode:
     """Run a copy of a notebook in which the answers to a lesson are judged, and return it."""
-    with place_to_grade(lesson.file, modules) as (place, file):
+    with ExitStack() as stack:
+        with _sealing:
+            place, file = stack.enter_context(place_to_grade(lesson.file, modules))
         copy = to_judge(notebook, lesson, file)
-        _run(copy, place)
+        _run(copy, place, timeout)
     return copy
 
 
-def _run(notebook: NotebookNode, place: str) -> None:
+def _run(notebook: NotebookNode, place: str, timeout: float) -> None:
     """Run all cells; skip a cell that fails or never ends, and all cells after a crash of the kernel."""
-    client = client_of(notebook, place, allow_errors=True, timeout=SECONDS, interrupt_on_timeout=True)
+    client = client_of(notebook, place, allow_errors=True, timeout=timeout, interrupt_on_timeout=True)
     try:
         with client.setup_kernel(stderr=subprocess.DEVNULL):
             for index, cell in enumerate(notebook.cells):
-                run_sync(_run_cell)(client, cell, index)
+                run_sync(_run_cell)(client, cell, index, 2 * timeout)
     except (DeadKernelError, TimeoutError):
         pass
     finally:
         client._cleanup_kernel()
 
 
-async def _run_cell(client: NotebookClient, cell: NotebookNode, index: int) -> None:
+async def _run_cell(client: NotebookClient, cell: NotebookNode, index: int, most: float) -> None:
     # A loop that catches interrupts, for example with a bare `except`, never stops: end it with its kernel.
-    await asyncio.wait_for(client.async_execute_cell(cell, index), 2 * SECONDS)
+    await asyncio.wait_for(client.async_execute_cell(cell, index), most)
 
 
 def shown(line: str) -> str:

@@ -12,7 +12,8 @@ from typing import Any, NoReturn
 import workbench
 from workbench.errors import did_you_mean
 
-from .errors import GRAMMAR, NO_COMMAND, NO_COUNT, NO_VIEW, PORT_KIND, CommandError
+from .answers import FAIL_ON, FOUND
+from .errors import GRAMMAR, NO_COMMAND, NO_COUNT, NO_SECONDS, NO_TOLERANCE, NO_VIEW, PORT_KIND, CommandError
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class Help:
         return "\n".join(["examples:", *(f"  # {what}\n  {typed}" for typed, what in self.examples.items())])
 
 
+_LONGEST_TIMEOUT = 86_400  # seconds
+
 # What `workbench release` writes.
 KINDS = {
     "student": "write student copies to DIR: exercises to fill in, without solutions or outputs",
@@ -37,7 +40,7 @@ KINDS = {
     "otter": "write notebooks for `otter assign` to DIR: exercises with points and hidden tests",
 }
 
-# The views that draw a single trace; importing `workbench.views` for each command line would take too long.
+# The views that draw a single trace; importing `workbench.pictures.views` for each command line would take too long.
 VIEW_NAMES = {
     "graph": "operations and gradients",
     "flow": "gradient sizes",
@@ -97,6 +100,15 @@ HELP = {
             "workbench progress submissions -o monday.html": "choose the name of the report",
         },
     ),
+    "quiz": Help(
+        "write questions about a saved recording",
+        "Write multiple-choice questions about a saved recording: which node runs next, what a gradient is, what is "
+        "freed, why a .grad is None. The answers come from the recording, the wrong ones from common misconceptions.",
+        {
+            "workbench quiz run.json -o quiz.ipynb": "write a notebook with exercises, and its exercise file",
+            "workbench quiz run.json -o quiz.html": "write a page for the projector; quiz.gift is for Moodle",
+        },
+    ),
     "present": Help(
         "turn a notebook into slides",
         "Run a notebook and turn it into slides. NAME.ipynb becomes NAME-slides.html in the current folder, with a new "
@@ -144,6 +156,37 @@ HELP = {
         {
             "workbench health run.json": "print the findings and write run.health.html",
             "workbench health run.rank*.jsonl": "write one report of a distributed run, from the log of each process",
+            "workbench health --fail-on certain run.json": "end with status 3 if a finding is certain",
+        },
+    ),
+    "mcp": Help(
+        "answer an assistant's questions about recordings (Model Context Protocol)",
+        "Serve the tools of this command line to an assistant, with the Model Context Protocol over standard input and "
+        "output. Start it in the folder of your project: the tools only take files below this folder. Warning: two of "
+        "them run your code, record_script and audit_function.",
+        {"workbench mcp": "serve the current folder; an assistant's program starts this command itself"},
+    ),
+    "diff": Help(
+        "compare two saved recordings: what differs first",
+        "Compare two saved recordings (.json): print the first operation and the first gradient that differ, with "
+        "both values and lines. What follows from them is only counted. The exit status is 0 if the recordings are the "
+        "same, 1 if they differ, and 2 if they can't be compared.",
+        {
+            "workbench diff main.json branch.json": "print what differs first",
+            "workbench diff main.json branch.json -o diff.html": "also write a page with both graphs",
+            "workbench diff a.json b.json --rtol 0 --atol 0": "compare bit by bit",
+        },
+    ),
+    "audit": Help(
+        "check a custom autograd Function, or all that a script uses",
+        "Check a custom autograd.Function of PyTorch or workbench: its derivatives, and how it copes with other memory "
+        "layouts, a second backward pass, checkpoints and more. Given a script, run it, and check every Function of "
+        "its own that it applies, with copies of the inputs it had. The exit code is 0 if no check fails, 1 if one "
+        "fails, and 2 if the audit can't be run; questions and notes don't change it. Warning: this executes the file.",
+        {
+            "workbench audit ops.py:Square": "audit a Function with a small matrix for each tensor",
+            "workbench audit ops.py:Scale --input 'float64[5]' --input factor=3.0": "describe the inputs, in order",
+            "workbench audit train.py --epochs 1": "run a script, and audit the Functions that it applies",
         },
     ),
 }
@@ -171,15 +214,33 @@ def port_number(text: str) -> int:
     return int(text)
 
 
-def steps_from(least: int) -> Callable[[str], int]:
-    """Return a function that reads a number of steps and refuses one below `least`."""
+def seconds(text: str) -> float:
+    """Return the number of seconds that `text` names: at least 1."""
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= _LONGEST_TIMEOUT:
+        raise argparse.ArgumentTypeError(NO_SECONDS.format(text, _LONGEST_TIMEOUT))
+    return float(text)
+
+
+def count_from(least: int, what: str = "steps") -> Callable[[str], int]:
+    """Return a function that reads a number of steps, or of something else, and refuses one below `least`."""
 
     def read(text: str) -> int:
         if not text.isascii() or not text.isdigit() or int(text) < least:
-            raise argparse.ArgumentTypeError(NO_COUNT.format(text, least))
+            raise argparse.ArgumentTypeError(NO_COUNT.format(text, what, least))
         return int(text)
 
     return read
+
+
+def tolerance(text: str) -> float:
+    """Return the tolerance that `text` names."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < float("inf"):
+        raise argparse.ArgumentTypeError(NO_TOLERANCE.format(text))
+    return number
 
 
 def view_name(text: str) -> str:
@@ -194,6 +255,12 @@ def check_command(word: str) -> None:
     if not word.startswith("-") and word not in HELP:
         near = f" Did you mean 'workbench trace {word}'?" if word.endswith(".py") else did_you_mean(word, HELP)
         raise CommandError(NO_COMMAND.format(word, near, ", ".join(HELP)), exit_code=2)
+
+
+def is_name_in_file(text: str) -> bool:
+    """Return True for FILE:NAME or MODULE:NAME."""
+    place, _, name = text.rpartition(":")
+    return bool(place) and name.replace(".", "_").isidentifier() and not Path(text).exists()
 
 
 def parser() -> Parser:
@@ -211,6 +278,7 @@ def parser() -> Parser:
     _add_lessons(made)
     _add_classes(made)
     _add_recordings(made)
+    _add_audit(made["audit"])
     return top
 
 
@@ -288,6 +356,26 @@ def _add_classes(made: dict[str, Parser]) -> None:
     kinds = made["release"].add_mutually_exclusive_group(required=True)
     for kind, what in KINDS.items():
         kinds.add_argument(f"--{kind}", type=Path, metavar="DIR", help=what)
+    asked = made["quiz"]
+    asked.add_argument("source", type=Path, metavar="FILE.json", help="the saved recording")
+    asked.add_argument(
+        "-o",
+        dest="output",
+        type=Path,
+        required=True,
+        metavar="OUT",
+        help="file to write (required): .ipynb (a notebook), .html (a page for the projector) or .gift (for Moodle)",
+    )
+    asked.add_argument(
+        "--questions",
+        type=count_from(1, "questions"),
+        default=10,
+        metavar="N",
+        help="at most N questions (default: 10)",
+    )
+    asked.add_argument(
+        "--seed", type=count_from(0, "seeds"), default=0, metavar="N", help="choose other questions (default: 0)"
+    )
     for name, output, written in (
         ("grade", "FILE.csv", "also write a CSV file with the result of each exercise"),
         ("progress", "FILE.html", "name of the report (default: FOLDER-progress.html in the current folder)"),
@@ -301,18 +389,25 @@ def _add_classes(made: dict[str, Parser]) -> None:
         made[name].add_argument(
             "--lessons", type=Path, metavar="FOLDER", help="folder with your own lessons (default: the built-in course)"
         )
+        made[name].add_argument(
+            "--timeout",
+            type=seconds,
+            default=30.0,
+            metavar="SECONDS",
+            help="stop a cell that runs longer than this (default: 30)",
+        )
         made[name].add_argument("-o", dest="output", type=Path, metavar=output, help=written)
 
 
 def _add_recordings(made: dict[str, Parser]) -> None:
-    """Add the arguments of `trace`, `show` and `health`.
+    """Add the arguments of `trace`, `show`, `health` and `diff`.
 
     Options of `trace` come before the script, like Python's own: a script may have a `--steps` or an `-o` too.
     """
     trace, shown, health = made["trace"], made["show"], made["health"]
     trace.usage = (
         "workbench trace [--until-finding] [--steps N] [--from-step N] [-o OUT] [--view NAME]\n"
-        "                       SCRIPT | -m MODULE [ARGUMENT ...]"
+        "                       [--json] [--sarif FILE] [--fail-on WHAT] SCRIPT | -m MODULE [ARGUMENT ...]"
     )
     shown.add_argument("source", type=Path, metavar="FILE.json", help="the saved recording")
     health.add_argument(
@@ -329,18 +424,18 @@ def _add_recordings(made: dict[str, Parser]) -> None:
         help="record until a problem is found, and keep only the last steps, as many as --steps says",
     )
     trace.add_argument(
-        "--steps", type=steps_from(1), default=3, metavar="N", help="number of steps to record (default: 3)"
+        "--steps", type=count_from(1), default=3, metavar="N", help="number of steps to record (default: 3)"
     )
     trace.add_argument(
         "--from-step",
-        type=steps_from(0),
+        type=count_from(0),
         default=0,
         metavar="N",
         help="skip the first N steps, then start recording (default: 0)",
     )
     for each, page, name in (
         (trace, "interactive page), .json (the recording", "SCRIPT.html"),
-        (shown, "interactive page), .json (a copy of the recording", "FILE.html"),
+        (shown, "interactive page), .json (the recording with its picture, for the web", "FILE.html"),
         (health, "interactive report", "FILE.health.html"),
     ):
         each.add_argument(
@@ -358,9 +453,95 @@ def _add_recordings(made: dict[str, Parser]) -> None:
             metavar="NAME",
             help=f"view to draw (default: graph): {', '.join(f'{view} ({what})' for view, what in VIEW_NAMES.items())}",
         )
+    _add_answers(trace, health, shown)
+    _add_diff(made["diff"])
     trace.add_argument(
         "-m", dest="module", nargs=argparse.REMAINDER, metavar="MODULE", help="run a module, as `python -m` does"
     )
     trace.add_argument(
         "script", nargs=argparse.REMAINDER, metavar="SCRIPT", help="the script, followed by its own arguments"
+    )
+
+
+def add_json(command: Parser) -> None:
+    """Add `--json`; the command prints with `Answering.put`."""
+    command.add_argument(
+        "--json", action="store_true", help="print the answer as one JSON object, and all else on standard error"
+    )
+
+
+def _add_answers(trace: Parser, health: Parser, shown: Parser) -> None:
+    """Add the options for programs: JSON, SARIF and exit statuses."""
+    for each in (trace, health, shown):
+        add_json(each)
+    for each in (trace, health):
+        each.add_argument(
+            "--sarif",
+            type=Path,
+            metavar="FILE",
+            help="also write the findings as SARIF, which code hosts show on the lines of a pull request",
+        )
+        each.add_argument(
+            "--fail-on",
+            choices=tuple(FAIL_ON),
+            default="never",
+            metavar="WHAT",
+            help=f"exit with status {FOUND} if there are findings that count: "
+            f"{', '.join(f'{word} ({what})' for word, what in FAIL_ON.items())} (default: never)",
+        )
+
+
+def _add_diff(diff: Parser) -> None:
+    """Add the arguments of `diff`."""
+    for name, which in (("first", "the one to compare with"), ("second", "the other one")):
+        diff.add_argument(name, type=Path, metavar=f"{name.upper()}.json", help=f"a saved recording: {which}")
+    for name, default in (
+        (
+            "--rtol",
+            "relative tolerance (default: that of the dtype with the lower precision, such as 1e-5 for float32)",
+        ),
+        ("--atol", "absolute tolerance (default: the relative one times the largest value of both arrays)"),
+    ):
+        diff.add_argument(name, type=tolerance, metavar="X", help=default)
+    add_json(diff)
+    diff.add_argument(
+        "-o",
+        dest="output",
+        type=Path,
+        metavar="OUT",
+        help="also write this file; its suffix sets the format: .html (page with both graphs), .json (the data), .svg, "
+        ".png, .pdf, .dot or .mmd",
+    )
+
+
+def _add_audit(audit: Parser) -> None:
+    """Add the arguments of `audit`. Like those of `trace`, its options come before a script; or after FILE:NAME."""
+    audit.usage = (
+        "workbench audit [--input INPUT]... [--check NAME]... [--json] FILE:NAME\n"
+        "       workbench audit [--check NAME]... [--json] SCRIPT [ARGUMENT ...]"
+    )
+    audit.add_argument(
+        "--input",
+        dest="inputs",
+        action="append",
+        default=[],
+        metavar="INPUT",
+        help="an input, once for each parameter: a dtype with a shape, such as 'float32[3,4]' or 'int64[5]', with "
+        "'nograd' or 'positive' after it, or a Python value, such as 3.0; NAME=INPUT names the parameter (default: "
+        "'float32[3,4]' for each tensor)",
+    )
+    audit.add_argument(
+        "--check",
+        dest="checks",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="run only this check; can be repeated (default: all)",
+    )
+    add_json(audit)
+    audit.add_argument(
+        "target",
+        nargs=argparse.REMAINDER,
+        metavar="FILE:NAME|SCRIPT",
+        help="a Function, function or module in a file or module, or a script with its own arguments",
     )

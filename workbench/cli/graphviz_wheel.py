@@ -12,7 +12,7 @@ import tarfile
 import zlib
 from pathlib import Path
 
-from ..scene.browser import FILE, PACKAGE
+from ..pictures.scene.browser import FILE, PACKAGE
 from .lite_wheels import metadata_folder, write_wheel
 
 _WAITS = re.compile(r"\b(?:async|await)\b ?")

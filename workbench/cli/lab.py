@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import nbformat
-
 import workbench
 from workbench.classroom.handout import student
 from workbench.classroom.registry import SUFFIX
+from workbench.classroom.solutions import MARK
 from workbench.cli import errors
+from workbench.cli.course_page import with_opening, write_course_page, write_trusted
 from workbench.cli.errors import LOOPBACK, CommandError, check_loopback
 from workbench.cli.notebooks import beside, copied, for_students, read, text_of
-from workbench.scene.picture import write_whole
+from workbench.pictures.scene.picture import write_whole
 
 PACKAGE = Path(workbench.__file__).parent
 SHIPPED = PACKAGE / "lessons"
@@ -83,7 +83,6 @@ def _usual_place(home: Path | None) -> Path:
 
 
 # A copy stores the fingerprint it had when it was written: while its cells still match, the reader hasn't changed it.
-MARK = "workbench_handed_out"
 
 
 def _hand_out(source: Path, place: Path) -> tuple[list[str], list[str], list[str]]:
@@ -111,7 +110,7 @@ def _hand_out(source: Path, place: Path) -> tuple[list[str], list[str], list[str
             kept.append(lesson.name)
             continue
         try:
-            write_whole(target, f"{nbformat.writes(given)}\n".encode())
+            write_trusted(with_opening(given), target)
         except OSError:
             if not there:
                 raise
@@ -170,17 +169,34 @@ def first_lesson(folder: Path) -> str | None:
     return min((notebook.name for notebook in folder.glob("*.ipynb")), default=None)
 
 
+_NOT_LISTED = ("__pycache__", "*.pyc", "*.pyo", ".DS_Store", "*~")  # what Jupyter's list of files leaves out
+
+
+def _exercise_files() -> list[str]:
+    """Return the names of the exercise files that readers get; those of other names are their own, and are listed."""
+    home = checkout()
+    source = SHIPPED if home is None else home / "notebooks"
+    return sorted(file.name for file in source.glob(f"*{SUFFIX}"))
+
+
+def _words(options: dict[str, Any]) -> list[str]:
+    """Return options as a command line; one with several values is given several times."""
+    pairs = [(name, value if isinstance(value, list) else [value]) for name, value in options.items()]
+    return [f"--{name}={value}" for name, values in pairs for value in values]
+
+
 # Contains labconfig/default_setting_overrides.json: only defaults, so the reader's own settings still win.
 SETTINGS = Path(__file__).parent / "jupyter"
 
 
 def lab(folder: Path | None, authors: bool, browser: bool, port: int | None) -> None:
-    """Serve JupyterLab, opened at the first lesson, until it is stopped."""
+    """Serve JupyterLab, opened at the course page, until it is stopped; authors get the first lesson."""
     check_loopback()
     if port is not None:
         _check_free(port)
     place = prepare(folder, authors).resolve()
-    opened = first_lesson(place)
+    opened = None if authors else write_course_page(place, MARK, fingerprint)
+    opened = opened or first_lesson(place)
     address = f"/lab/tree/{quote(os.fsencode(opened))}" if opened else "/lab"
     # This environment's kernel must win over a "python3" kernel in the reader's home folder.
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
@@ -202,8 +218,10 @@ def lab(folder: Path | None, authors: bool, browser: bool, port: int | None) -> 
     }
     if port is not None:
         options |= {"ServerApp.port": port, "ServerApp.port_retries": 0}
+    if not authors:
+        options["ContentsManager.hide_globs"] = [*_NOT_LISTED, *_exercise_files()]
     try:
-        server = LabApp.initialize_server([f"--{name}={value}" for name, value in options.items()])
+        server = LabApp.initialize_server(_words(options))
     except OSError as error:
         raise CommandError(
             errors.JUPYTER_REFUSED.format(error.filename or "its settings", error.strerror or error)

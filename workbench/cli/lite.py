@@ -25,9 +25,12 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
+from workbench.classroom.course import PAGE
 from workbench.classroom.handout import student
 from workbench.classroom.registry import SUFFIX
+from workbench.classroom.solutions import MARK, SOLUTIONS, solutions_in
 from workbench.cli import errors
+from workbench.cli.course_page import course_page, with_opening
 from workbench.cli.errors import CommandError
 from workbench.cli.graphviz_wheel import graphviz_wheel
 from workbench.cli.lab import SHIPPED, checkout, first_lesson
@@ -55,6 +58,7 @@ _SETTINGS: dict[str, Any] = {
     # What is typed is in the browser's own storage a few seconds later.
     "@jupyterlab/docmanager-extension:plugin": {"autosaveInterval": 5},
     "@jupyterlab/apputils-extension:notification": {"checkForUpdates": False, "fetchNews": "false"},
+    "@jupyterlab/filebrowser-extension:browser": {"showLastModifiedColumn": False},
 }
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -71,8 +75,7 @@ def lite(out: Path, lessons: Path | None, pyodide: Path | None, graphviz: Path |
     """Write the site into the folder `out`, which is new or empty; if the build fails, nothing is left of it."""
     home = checkout()
     source = lessons or (SHIPPED if home is None else home / "notebooks")
-    opened = first_lesson(source)
-    if opened is None:
+    if first_lesson(source) is None:
         raise CommandError(errors.NO_NOTEBOOKS.format(source))
     _check_place(out)
     if pyodide:
@@ -82,8 +85,8 @@ def lite(out: Path, lessons: Path | None, pyodide: Path | None, graphviz: Path |
         parent = whole if whole.exists() else whole.parent
         parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=parent, prefix=".workbench-lite-") as place:
-            site = _built(Path(place), source, graphviz)
-            _add_start(site, opened, pyodide)
+            site = _built(Path(place), source, graphviz, is_practice=lessons is None)
+            _add_start(site, PAGE, pyodide)
             whole.mkdir(exist_ok=True)
             for each in [*site.iterdir()]:
                 each.rename(whole / each.name)
@@ -105,18 +108,29 @@ def _check_place(out: Path) -> None:
         raise CommandError(errors.SITE_NOT_EMPTY.format(out))
 
 
-def _built(place: Path, source: Path, graphviz: Path | None) -> Path:
-    """Return the site as JupyterLite builds it in a temporary folder, with the lessons and the wheels in it."""
+def _built(place: Path, source: Path, graphviz: Path | None, is_practice: bool = False) -> Path:
+    """Return the site as JupyterLite builds it in a temporary folder, with the lessons and the wheels in it.
+
+    A site for practice has the solutions; a teacher's own lessons never do.
+    """
     contents, exercises, wheels = place / "contents", place / "exercises", place / "wheels"
     for folder in (contents, exercises, wheels):
         folder.mkdir()
     for path in sorted(source.glob("*.ipynb")):
-        (contents / path.name).write_text(f"{nbformat.writes(_copy(path))}\n", encoding="utf-8")
+        _write_notebook(contents / path.name, _copy(path))
     modules = {file for path in source.glob("*.ipynb") for file in modules_of(path, read(path))}
     for file in {*source.glob(f"*{SUFFIX}"), *modules}:
-        (exercises / file.name).write_text(for_students(file), encoding="utf-8")
+        text = for_students(file) + (f"# {MARK}: site\n" if is_practice and file.name.endswith(SUFFIX) else "")
+        (exercises / file.name).write_text(text, encoding="utf-8")
+    if is_practice:
+        solved = {name: code for path in source.glob("*.ipynb") for name, code in solutions_in(path).items()}
+        _write_json(exercises / SOLUTIONS, solved)
     for file in modules:  # a reader reads them, and may write others in their place
         (contents / file.name).write_text(text_of(file), encoding="utf-8")
+    if not (contents / PAGE).exists():
+        page = course_page(contents, exercises)
+        page.metadata["language_info"] = {"name": "python"}
+        _write_notebook(contents / PAGE, page)
     try:
         graphviz_wheel(graphviz or _fetched_graphviz(place), wheels)
     except ValueError as error:
@@ -125,6 +139,10 @@ def _built(place: Path, source: Path, graphviz: Path | None) -> Path:
     installed_wheels(_PACKAGES, _OF_THE_SITE, wheels)
     _run_jupyterlite(place)
     return place / "site"
+
+
+def _write_notebook(file: Path, notebook: NotebookNode) -> None:
+    file.write_text(f"{nbformat.writes(notebook)}\n", encoding="utf-8")
 
 
 def _fetched_graphviz(place: Path) -> Path:
@@ -145,7 +163,7 @@ def _fetched_graphviz(place: Path) -> Path:
 
 def _copy(path: Path) -> NotebookNode:
     """Return a reader's copy of a lesson; if it needs PyTorch, with a first cell that says so."""
-    made = copied(student, read(path), path)
+    made = with_opening(copied(student, read(path), path))
     if any(cell.cell_type == "code" and _TORCH.search(cell.source) for cell in made.cells):
         made.cells.insert(min(1, len(made.cells)), new_markdown_cell(_NO_TORCH, id="no-torch-here"))
     # By its language the page knows which kernel to take: "python3", which a downloaded copy has again, is not there.
@@ -206,7 +224,7 @@ def _extensions() -> Iterator[str]:
 
 
 def _add_start(site: Path, opened: str, pyodide: Path | None) -> None:
-    """Add the code that starts the kernel, Pyodide's files if given, and the page that opens the first lesson."""
+    """Add the code that starts the kernel, Pyodide's files if given, and the page that opens the course page."""
     from jupyterlite_pyodide_kernel.constants import PYODIDE_CDN_URL
 
     (site / _STARTS).mkdir()

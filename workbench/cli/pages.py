@@ -30,7 +30,7 @@ from workbench.classroom.handout import name_of, solution, unsolved
 from workbench.cli import errors
 from workbench.cli.errors import CommandError, check_loopback
 from workbench.cli.notebooks import read
-from workbench.scene.picture import check_place, write_whole
+from workbench.pictures.scene.picture import check_place, write_whole
 
 
 def execute(notebook: NotebookNode, path: Path, place: str | None = None, more: int = 0) -> None:
@@ -101,10 +101,22 @@ _UNANSWERED = re.compile(re.escape(NO_PREDICTION).replace(r"\{\}", ".+?"))
 
 
 class _Renderer(IPythonRenderer):
-    """A renderer that leaves inline tags as they are: nbconvert closes each of them to look for images."""
+    """A renderer that draws formulas, and leaves inline tags as they are: nbconvert closes each to look for images."""
 
     def inline_html(self, html: str) -> str:
         return super().inline_html(html) if "<img" in html else html
+
+    def inline_math(self, body: str) -> str:
+        return _drawn(body)
+
+    def block_math(self, body: str) -> str:
+        return _drawn(body, block=True)
+
+
+def _drawn(formula: str, block: bool = False) -> str:
+    from workbench.cli.formulas import as_svg  # with matplotlib, which most commands need not load
+
+    return as_svg(formula, block)
 
 
 def as_html(text: str, attachments: dict[str, dict[str, str]] | None = None) -> str:

@@ -43,7 +43,7 @@ from workbench.cli.grading import ran
 from workbench.cli.handed_in import Assignment, verdicts
 from workbench.cli.notebooks import beside, copied, exercises_of, for_students, modules_of, place_to_run, read, text_of
 from workbench.cli.pages import STATE, WIDGET, as_html, execute, page, static, with_folded_solutions, write
-from workbench.scene.picture import check_place, write_whole
+from workbench.pictures.scene.picture import check_place, write_whole
 
 # A gentle stub, and pictures in the feedback: nbconvert would take a widget's place, which is empty without a kernel.
 _CONFIG = f'''c = get_config()  # noqa: F821

@@ -21,15 +21,17 @@ import numpy as np
 
 import workbench
 from workbench.cli import errors
+from workbench.cli.answers import PLAIN, Answering, TraceAnswer
 from workbench.cli.errors import CommandError
 from workbench.cli.first_steps import EngineSteps, FirstSteps, guarded
 from workbench.cli.until_finding import UntilFinding
-from workbench.health.finding import plural
-from workbench.health.log import WatchLog, of_this_process, read_log
-from workbench.health.ranks import read_ranks
-from workbench.recording import Trace, load
-from workbench.scene.picture import Picture, check_place, check_suffix
-from workbench.views.health import health_of_log
+from workbench.diagnosis.health.finding import plural
+from workbench.diagnosis.health.findings import Findings
+from workbench.diagnosis.health.log import WatchLog, of_this_process, read_log
+from workbench.diagnosis.health.ranks import read_ranks
+from workbench.pictures.recording import Trace, load
+from workbench.pictures.scene.picture import Picture, check_place, check_suffix
+from workbench.pictures.views.health import health_of_log
 
 WROTE = "workbench: wrote {page}: {steps} of {script}{where}, recorded from {engine}; {rest}."
 UNRECORDED = "the script continues unrecorded"
@@ -45,7 +47,7 @@ NOT_REACHED = (
 NOT_WRITTEN = "workbench: {}"
 OURS = b'id="storyboard"', b'{"format": "workbench-trace"'  # a part of every page, and the start of every trace
 OVER = ", replacing the file that was there"
-OPTIONS = frozenset({"--steps", "--from-step", "--until-finding", "--view", "-o"})
+OPTIONS = frozenset({"--steps", "--from-step", "--until-finding", "--view", "-o", "--json", "--sarif", "--fail-on"})
 OPTIONS_AFTER = "workbench: everything after {script} is passed to it. Put the options of workbench trace before it."
 # Their frames are left out of the traceback of a script that fails: without the workbench it wouldn't have them.
 _PACKAGE = os.path.dirname(os.path.abspath(workbench.__file__)) + os.sep
@@ -53,9 +55,14 @@ _HIDDEN = tuple(os.path.join(_PACKAGE, room) + os.sep for room in ("cli", "bridg
 
 
 class Output:
-    """The file that a command writes; a wrong name is reported before any work is done."""
+    """The file that a command writes; a wrong name is reported before any work is done.
 
-    def __init__(self, path: Path | None, source: Path | None = None, view: str | None = None) -> None:
+    A .json file has the trace, and if it `carries` that, the picture too.
+    """
+
+    def __init__(
+        self, path: Path | None, source: Path | None = None, view: str | None = None, carries: bool = False
+    ) -> None:
         shown = "" if view in (None, "graph") else f".{view}"
         self.told = of_this_process(path or Path("trace.html" if source is None else f"{source.stem}{shown}.html"))
         self.path = self.told.absolute()  # a script may go to another folder
@@ -67,14 +74,15 @@ class Output:
             if self.path.exists():
                 if source is not None and source.exists() and self.path.samefile(source):
                     raise CommandError(errors.OVER_SOURCE.format(self.told))
-                self._is_over = not _is_ours(self.path)
+                self._is_over = not is_ours(self.path)
                 if path is None and self._is_over:
                     raise CommandError(errors.NOT_OURS.format(self.told))
         except (ValueError, ModuleNotFoundError) as error:
             raise CommandError(str(error)) from None
         except OSError as error:
             raise CommandError(errors.NOT_WRITTEN.format(self.told, error.strerror)) from None
-        if suffix == ".json" and view is not None:
+        self._carries = carries and suffix == ".json"
+        if suffix == ".json" and view is not None and not carries:
             raise CommandError(errors.NO_VIEW_IN_DATA.format(self.told))
 
     @property
@@ -84,7 +92,7 @@ class Output:
 
     def write(self, trace: Trace) -> None:
         """Write the picture of a trace, or the trace itself, completely or not at all."""
-        self.save(lambda: trace if self.view is None else trace.show(self.view))
+        self.save(lambda: trace.show(self.view or "graph") if self.view or self._carries else trace)
 
     def save(self, made: Callable[[], Trace | Picture]) -> None:
         """Write the trace or picture that `made` returns, completely or not at all."""
@@ -99,7 +107,7 @@ class Output:
             raise CommandError(errors.NOT_WRITTEN.format(self.told, f"{type(error).__name__}: {error}")) from None
 
 
-def _is_ours(path: Path) -> bool:
+def is_ours(path: Path) -> bool:
     """Return True if a file is a page of the workbench or a trace."""
     content = path.read_bytes()
     if content.startswith(b"\x1f\x8b"):
@@ -108,54 +116,66 @@ def _is_ours(path: Path) -> bool:
     return OURS[0] in content or content.startswith(OURS[1])
 
 
-def show(source: Path, output: Path | None, view: str | None) -> None:
+def show(source: Path, output: Path | None, view: str | None, answering: Answering = PLAIN) -> None:
     """Render a saved trace."""
-    target = Output(output, source, view)
+    target = Output(output, source, view, carries=True)
     if source.suffix == ".jsonl" and source.is_file():
         raise CommandError(errors.WATCHED.format(source))
-    target.write(_read(load, source))
-    print(f"Wrote {target.said}.", flush=True)
+    trace = _read(load, source)
+    target.write(trace)
+    answering.say(f"Wrote {target.said}.")
+    if answering.json:
+        picture = trace.show(view or "graph")
+        about = {"source": str(source), "wrote": str(target.told), "view": view or "graph"}
+        steps = len(picture.storyboard.steps)
+        answering.put("picture", {**about, "title": picture.storyboard.title, "steps": steps, "text": repr(picture)})
 
 
-def health(sources: list[Path], output: Path | None) -> None:
-    """Print the findings of a training run and write its health report.
+def health(sources: list[Path], output: Path | None, answering: Answering = PLAIN) -> int:
+    """Print the findings of a training run and write its health report; return the exit status.
 
     Args:
         sources: A saved trace, a log of `watch`, or several logs, one per process.
         output: The file to write; by default it is named after the source.
+        answering: How to answer a program.
     """
     sources = _matching(sources)
+    if answering.sarif is not None and sources[0].suffix == ".jsonl":
+        raise CommandError(errors.NO_LINES.format(sources[0]))
     if len(sources) > 1:
-        _health_of_ranks(sources, output)
-        return
-    source = sources[0]
-    target = Output(output, source, "health")
-    if source.suffix == ".jsonl":
-        _health_of(_read(read_log, source), target)
+        found, target = _health_of_ranks(sources, output, answering)
+    elif sources[0].suffix == ".jsonl":
+        target = Output(output, sources[0], "health")
+        found = _health_of(_read(read_log, sources[0]), target, answering)
     else:
+        source = sources[0]
+        target = Output(output, source, "health")
         trace = _read(load, source)
         found = trace.findings()
-        print(found)
+        answering.say(found)
         if any("`trace." in each.next_step for each in found):
-            print(f"To run this, first type: trace = workbench.load({str(source)!r})")
+            answering.say(f"To run this, first type: trace = workbench.load({str(source)!r})")
         target.write(trace)
-    print(f"Wrote {target.said}.", flush=True)
+        answering.write_sarif(found, Path.cwd())
+    answering.say(f"Wrote {target.said}.")
+    answering.put("findings", {"sources": list(map(str, sources)), "wrote": str(target.told), **found.to_dict()})
+    return answering.status(found)
 
 
-def _health_of_ranks(sources: list[Path], output: Path | None) -> None:
+def _health_of_ranks(sources: list[Path], output: Path | None, answering: Answering) -> tuple[Findings, Output]:
     for each in sources:
         if each.suffix != ".jsonl":
             raise CommandError(errors.NOT_OF_WATCH.format(each))
     together = Path(f"{sources[0].stem.partition('.rank')[0]}.ranks.jsonl")
     target = Output(output, together, "health")
-    _health_of(_read(lambda _: read_ranks(sources), together), target)
-    print(f"Wrote {target.told}.", flush=True)
+    return _health_of(_read(lambda _: read_ranks(sources), together), target, answering), target
 
 
-def _health_of(log: WatchLog, target: Output) -> None:
-    found = [each.sentence for each in log.found]
-    print("\n".join(found) or f"No findings in {plural(len(log.table.steps), 'watched step')}.")
+def _health_of(log: WatchLog, target: Output, answering: Answering) -> Findings:
+    found = Findings(log.found, f"{plural(len(log.table.steps), 'watched step')}.")
+    answering.say("\n".join([each.sentence for each in found]) or str(found))
     target.save(lambda: Picture(health_of_log(log)))
+    return found
 
 
 def _matching(sources: list[Path]) -> list[Path]:
@@ -240,7 +260,7 @@ def _put_first(folder: str) -> None:
         sys.path[0] = folder
 
 
-def trace(program: Script, target: Output, first: int, count: int, until: bool = False) -> int:
+def trace(program: Script, target: Output, first: int, count: int, until: bool, answer: TraceAnswer) -> int:
     """Run a program, record `count` steps after skipping `first`, and write them; the program's errors pass through.
 
     Messages go to stderr, so that the program's output and exit status stay its own.
@@ -251,6 +271,7 @@ def trace(program: Script, target: Output, first: int, count: int, until: bool =
         first: Number of steps to skip.
         count: Number of steps to record.
         until: Record until a problem is found, and keep the last `count` steps.
+        answer: Gets the recording and the messages.
     """
     written: list[EngineSteps] = []
     failed = interrupted = False
@@ -261,8 +282,11 @@ def trace(program: Script, target: Output, first: int, count: int, until: bool =
         if engine is None or engine.trace is None or written or not steps.is_of_this_process:
             return
         taken = min(engine.steps, first + count) - first
+        recorded = engine.recorded if search is not None else max(0, taken) or engine.elsewhere
+        answer.took(engine.trace, engine=engine.name, steps=recorded)
         try:
             target.write(engine.trace)
+            answer.took(engine.trace, wrote=str(target.told))
             named = {"page": target.said, "script": program.name, "engine": engine.name}
             where = "" if taken > 0 or not engine.elsewhere else ", in another thread"
             steps_said = _steps(max(0, taken) or engine.elsewhere)
@@ -272,7 +296,7 @@ def trace(program: Script, target: Output, first: int, count: int, until: bool =
         except CommandError as error:
             said = NOT_WRITTEN.format(error)
         written.append(engine)
-        print(said, file=sys.stderr, flush=True)
+        answer.said(said)
 
     lines = target.view == "function"
     if search is None:
@@ -294,7 +318,7 @@ def trace(program: Script, target: Output, first: int, count: int, until: bool =
             guarded(lambda: search.ended(interrupted))
         write(ENDED)
         if not written and steps.is_of_this_process:
-            print(_nothing(program, steps, first, failed), file=sys.stderr, flush=True)
+            answer.said(_nothing(program, steps, first, failed))
     return 0
 
 
@@ -315,13 +339,13 @@ def _hide_own_frames(program: Script) -> None:
     hook: Callable[..., Any] = sys.excepthook
 
     def show(kind: type[BaseException], error: BaseException, way: TracebackType | None) -> None:
-        error.__traceback__ = way = _of_program(way, program.frame)
+        error.__traceback__ = way = of_program(way, program.frame)
         hook(kind, error, way)
 
     sys.excepthook = show
 
 
-def _of_program(way: TracebackType | None, outermost: FrameType | None) -> TracebackType | None:
+def of_program(way: TracebackType | None, outermost: FrameType | None) -> TracebackType | None:
     """Return the traceback from the program's outermost frame on, without the recorder's frames."""
     frames: list[TracebackType] = []
     while way is not None:

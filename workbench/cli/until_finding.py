@@ -7,8 +7,8 @@ memory flat, and looking for findings after the millionth step costs no more tha
 from __future__ import annotations
 
 from workbench.cli.first_steps import EngineSteps, FirstSteps, guarded
-from workbench.health.findings import Findings
-from workbench.recording import Trace
+from workbench.diagnosis.health.findings import Findings
+from workbench.pictures.recording import Trace
 
 FOUND = "workbench: found a problem {where} of {script}; {wrote}"
 FOUND_NOTHING = "workbench: found no problem in {steps} of {script}; {wrote}"

@@ -6,19 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import amp
-from ..absent import PATH as _PATH
-from ..absent import refusal as _refusal
 from ..autograd.dtypes import dtype as Dtype
 from ..autograd.dtypes import float16
+from ..compat.absent import refusing as _refusing
 from ..errors import warn
 
-__path__ = _PATH  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
+__getattr__ = _refusing(__name__)  # refuses absent names by a sentence
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
-
-
-def __getattr__(name: str) -> Any:
-    raise _refusal(f"module {__name__!r}", "torch.cuda.amp", name)
 
 
 def _say_old(name: str, now: str) -> None:

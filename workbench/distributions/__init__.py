@@ -1,8 +1,6 @@
 """Random variables: samples of them, and the probability of a value (torch.distributions)."""
 
-from typing import Any as _Any
-
-from ..absent import refusal as _refusal
+from ..compat.absent import refusing as _refusing
 from .bernoulli import Bernoulli
 from .categorical import Categorical
 from .distribution import Distribution
@@ -12,6 +10,8 @@ from .laplace import Laplace
 from .normal import Normal
 from .one_hot_categorical import OneHotCategorical
 from .uniform import Uniform
+
+__getattr__ = _refusing(__name__)  # refuses absent names by a sentence
 
 __all__ = [
     "Bernoulli",
@@ -24,7 +24,3 @@ __all__ = [
     "Uniform",
     "kl_divergence",
 ]
-
-
-def __getattr__(name: str) -> _Any:
-    raise _refusal(f"module {__name__!r}", "torch.distributions", name)

@@ -1,21 +1,11 @@
 """Function transforms: derivatives and batches of whole functions, nested as deep as you like (torch.func)."""
 
-from typing import Any as _Any
+from ..compat.absent import refusing as _refusing
+from .batches import vmap
+from .module_state import functional_call, stack_module_state
+from .transforms import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp
 
-from ..absent import refusal as _refusal
-from .transforms import (
-    functional_call,
-    grad,
-    grad_and_value,
-    hessian,
-    jacfwd,
-    jacrev,
-    jvp,
-    linearize,
-    stack_module_state,
-    vjp,
-    vmap,
-)
+__getattr__ = _refusing(__name__)  # refuses absent names by a sentence
 
 __all__ = [
     "functional_call",
@@ -30,7 +20,3 @@ __all__ = [
     "vjp",
     "vmap",
 ]
-
-
-def __getattr__(name: str) -> _Any:
-    raise _refusal(f"module {__name__!r}", "torch.func", name)

@@ -1,13 +1,8 @@
-"""Function transforms: reverse mode (grad, vjp, jacrev), forward mode (jvp, linearize, jacfwd), hessian, and vmap.
-
-vmap takes a function written for one sample and runs it once for a whole batch. functional_call turns a module into a
-function of its parameters.
-"""
+"""Derivatives of functions: reverse mode (grad, vjp, jacrev), forward mode (jvp, linearize, jacfwd), and hessian."""
 
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,26 +10,16 @@ from .. import errors
 from ..autograd.backward import gradients, seeds_of
 from ..autograd.forward_ad import check_size, set_tangent, tangent_of
 from ..autograd.graph import disable_saved_tensors_hooks
-from ..autograd.levels import (
-    Level,
-    Lifted,
-    as_given,
-    batched,
-    below,
-    entered,
-    lift,
-    value_below,
-    without_finished_levels,
-)
-from ..autograd.pytree import LEAF, TreeSpec, broadcast_prefix, tree_flatten, tree_map, tree_unflatten
+from ..autograd.levels import Level, Lifted, below, entered, lift, value_below, without_finished_levels
+from ..autograd.pytree import tree_flatten, tree_map, tree_unflatten
 from ..autograd.state import local, slow_path_reasons
 from ..autograd.tensor import Tensor
 from ..autograd.unit_vectors import unit_vectors
 from ..events import failed
-from ..ops.core.checks import dim_index
 from ..ops.core.registry import TENSORS
-from ..ops.creation import get_rng_state, ones_like, set_rng_state, zeros_like
-from ..ops.join_split import cat, stack
+from ..ops.creation import ones_like, zeros_like
+from ..ops.join_split import cat
+from .batches import vmap
 
 Argnums = int | tuple[int, ...]
 ALL = object()  # in place of argnums: all arguments
@@ -101,6 +86,8 @@ def _grad_and_value(func: Any, argnums: Any, has_aux: bool, args: tuple[Any, ...
             raise failed(RuntimeError(errors.FUNC_GRAD_KIND.format(type(output))))
         if output.ndim:
             raise failed(RuntimeError(errors.FUNC_GRAD_SCALAR.format(output.ndim)))
+        if output.is_complex():
+            raise failed(RuntimeError(errors.ONLY_REAL_SEED.format(output.dtype)))
         if level.runs_code:  # which sees what PyTorch records at this level
             seed = ones_like(output).detach()
             gradient = lowered(tree_unflatten(pulled([output], leaves, [seed], True, True), structure), level)
@@ -133,7 +120,7 @@ def _picked(args: tuple[Any, ...], argnums: Any) -> Any:
 def _leaf(t: Any, level: Level) -> Tensor:
     if not isinstance(t, Tensor):
         raise ValueError(f"Thing passed to transform API must be Tensor, got {type(t)}")
-    if not t.is_floating_point():
+    if t._array.dtype.kind not in "fc":
         raise RuntimeError(errors.ONLY_FLOATS_METHOD)
     return lift(t, level, requires_grad=True)
 
@@ -194,7 +181,7 @@ def _vjp(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Any, has_a
         outputs, out_structure, aux = _returned(func(*args), "vjp(f, *primals)", level, has_aux)
         value = tree_unflatten([value_below(out, level) for out in outputs], out_structure)
         for out in outputs:
-            if not out.is_floating_point():
+            if out._array.dtype.kind not in "fc":
                 raise RuntimeError(
                     "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got "
                     f"Tensor with dtype {out.dtype}"
@@ -243,6 +230,8 @@ def jacrev(
         output, pull, *aux = _vjp(func, args, argnums, has_aux)
         outputs, out_structure = tree_flatten(output)
         primals, structure = tree_flatten(_picked(args, argnums))
+        _only_real("jacrev", "input", primals)
+        _only_real("jacrev", "output", outputs)
         runs = []
         for basis in unit_vectors(outputs, chunk_size):
             if chunk_size == 1:
@@ -263,6 +252,14 @@ def jacrev(
         return (jacobian, *aux) if has_aux else jacobian
 
     return wrapper
+
+
+def _only_real(name: str, what: str, tensors: Sequence[Any]) -> None:
+    for i, t in enumerate(tensors):
+        if isinstance(t, Tensor) and t.is_complex():
+            raise RuntimeError(
+                f"{name}: Expected all {what}s to be real but received complex tensor at flattened {what} idx: {i}"
+            )
 
 
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
@@ -324,7 +321,7 @@ def _check_tensors(name: str, leaves: list[Any]) -> None:
 
 def _dual(primal: Tensor, tangent: Tensor, level: Any) -> Tensor:
     for name, t in (("primal", primal), ("tangent", tangent)):
-        if not t.is_floating_point():
+        if t._array.dtype.kind not in "fc":
             raise ValueError(errors.DUAL_KIND.format(name, t.dtype))
     check_size(primal, tangent)
     dual = lift(primal, level)
@@ -404,7 +401,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
 
 
 def _moves(t: Any) -> bool:
-    return isinstance(t, Tensor) and t.is_floating_point()
+    return isinstance(t, Tensor) and t._array.dtype.kind in "fc"
 
 
 def jacfwd(
@@ -428,6 +425,7 @@ def jacfwd(
     def wrapper(*args: Any) -> Any:
         places = range(len(args)) if argnums is None else chosen_arguments(args, argnums)
         primals, structure = tree_flatten(tuple([args[i] for i in places]))
+        _only_real("jacfwd", "input", primals)
         (basis,) = unit_vectors(primals)
 
         def push(basis: Any) -> Any:
@@ -439,6 +437,7 @@ def jacfwd(
         if has_aux:
             pushed, aux = pushed
         outputs, out_structure = tree_flatten(pushed)
+        _only_real("jacfwd", "output", outputs)
         sizes = [t._array.size for t in primals]
         jacobian = []
         for out in outputs:
@@ -537,350 +536,3 @@ def _returned(output: Any, name: str, level: Level, has_aux: bool) -> tuple[list
                 f"{name}: expected f(*primals) to return only tensors, got unsupported type {type(leaf)}"
             )
     return leaves, structure, aux
-
-
-Dims = Any  # an int or None, or a tree of these
-
-
-def vmap(
-    func: Callable[..., Any],
-    in_dims: Dims = 0,
-    out_dims: Dims = 0,
-    randomness: str = "error",
-    *,
-    chunk_size: int | None = None,
-) -> Callable[..., Any]:
-    """Return a function that applies `func` to all samples of a batch at once.
-
-    Write `func` for one sample. The returned function takes a batch, and each output gets a batch dimension. An output
-    that is the same for all samples is repeated along the dimension `out_dims`. PyTorch: torch.func.vmap, which repeats
-    such an output along the first dimension, whatever `out_dims` is.
-
-    Example:
-        >>> rows = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
-        >>> torch.func.vmap(torch.dot)(rows, rows)  # torch.dot takes two vectors
-        tensor([ 5., 25.])
-
-    Args:
-        func: A function written for one sample.
-        in_dims: The batch dimension of each positional argument, or None for an argument that all samples share. If an
-            argument is a dict, list or tuple of tensors, give a dict, list or tuple of dimensions with the same
-            structure.
-        out_dims: The position of the batch dimension in each output.
-        randomness: "error" raises an error if `func` draws random numbers, "different" draws separate numbers for each
-            sample, and "same" uses the same numbers for all samples.
-        chunk_size: The maximum number of samples that are computed at once. None computes all samples at once.
-    """
-    if randomness not in ("error", "different", "same"):
-        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
-    if not (chunk_size is None or chunk_size > 0):
-        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
-
-    @functools.wraps(func)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
-        _check_out_dims(out_dims, func)
-        leaves, structure = tree_flatten(args)
-        dims, size = _placed(func, in_dims, args, leaves, structure)
-
-        def run(leaves: list[Any], size: int) -> Any:
-            with entered("vmap", size, randomness) as level:
-                pairs = zip(leaves, dims, strict=True)
-                lifted = [t if d is None else batched(t, d, level) for t, d in pairs]
-                return _lowered(func(*tree_unflatten(lifted, structure), **kwargs), out_dims, level, func)
-
-        if chunk_size is None:
-            return run(leaves, size)
-        before = get_rng_state() if randomness == "same" else None
-        runs, first = [], 0
-        for count in [chunk_size] * (size // chunk_size) + [size % chunk_size]:
-            if not count:
-                break
-            if before is not None:
-                set_rng_state(before)
-            parts = [t if d is None else t.narrow(d, first, count) for t, d in zip(leaves, dims, strict=True)]
-            runs.append(tree_flatten(run(parts, count)))
-            first += count
-        if not runs:
-            raise AssertionError("arg_spec must not be None")
-        structure = runs[0][1]
-        columns = zip(*[outputs for outputs, _ in runs], strict=True)
-        along: Any = broadcast_prefix(out_dims, structure)  # fits, as every run has checked
-        return tree_unflatten([cat(list(c), d) for c, d in zip(columns, along, strict=True)], structure)
-
-    return wrapped
-
-
-def _name(func: Any) -> str:
-    if hasattr(func, "__name__"):
-        return func.__name__
-    return f"functools.partial({_name(func.func)}, ...)" if isinstance(func, functools.partial) else repr(func)
-
-
-def _check_out_dims(out_dims: Dims, func: Any) -> None:
-    for dim in tree_flatten(out_dims)[0]:
-        if not (dim is None or isinstance(dim, int)):
-            raise ValueError(
-                f"vmap({_name(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python "
-                "collection of ints representing where in the outputs the vmapped dimension should "
-                "appear."
-            )
-
-
-def _placed(
-    func: Any, in_dims: Dims, args: tuple[Any, ...], leaves: list[Any], structure: TreeSpec
-) -> tuple[list[int | None], int]:
-    """Return the batch dimension of each leaf, and the size of the batch.
-
-    Raises:
-        ValueError: if `in_dims` doesn't fit the arguments.
-    """
-    said = _name(func), in_dims
-    if not isinstance(in_dims, (int, tuple)):
-        raise ValueError(
-            (
-                "vmap({}, in_dims={}, ...)(<inputs>): expected `in_dims` to be int or a "
-                "(potentially nested) tuple matching the structure of inputs, got: {}."
-            ).format(*said, type(in_dims))
-        )
-    if not args:
-        raise ValueError(
-            f"vmap({said[0]})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are "
-            "trying to vmap over a function with no inputs. The latter is unsupported."
-        )
-    dims = broadcast_prefix(in_dims, structure)
-    if dims is None:
-        raise ValueError(
-            (
-                "vmap({}, in_dims={}, ...)(<inputs>): in_dims is not compatible with the structure "
-                "of `inputs`. in_dims has structure {} but inputs has structure {}."
-            ).format(*said, tree_flatten(in_dims)[1], structure)
-        )
-    for i, (t, dim) in enumerate(zip(leaves, dims, strict=True)):
-        if dim is None:
-            continue
-        if not isinstance(dim, int):
-            raise ValueError(errors.FUNC_IN_DIM_KIND.format(*said, dim))
-        if not isinstance(t, Tensor):
-            raise ValueError(errors.FUNC_IN_DIM_INPUT.format(*said, dim, type(t)))
-        if not -t.ndim <= dim < t.ndim:
-            raise ValueError(errors.FUNC_IN_DIM_RANGE.format(*said, dim, ndim=t.ndim))
-        if dim < 0:
-            dims[i] = dim % t.ndim
-    sizes = [t.size(dim) for t, dim in zip(leaves, dims, strict=True) if dim is not None]
-    if not sizes:
-        raise ValueError("vmap: Expected at least one Tensor to vmap over")
-    if len(set(sizes)) > 1:
-        raise ValueError(errors.BATCH_SIZES.format(sizes))
-    return dims, sizes[0]
-
-
-def _lowered(returned: Any, out_dims: Dims, level: Level, func: Any) -> Any:
-    """Return an output as it is one level below, with the batch where `out_dims` puts it."""
-    outputs, structure = tree_flatten(returned)
-    if structure == LEAF and isinstance(out_dims, tuple) and len(out_dims) == 1:
-        out_dims = out_dims[0]
-    dims = broadcast_prefix(out_dims, structure)
-    if dims is None:
-        raise ValueError(
-            f"vmap({_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the "
-            f"structure of `outputs`. out_dims has structure {tree_flatten(out_dims)[1]} but outputs "
-            f"has structure {structure}."
-        )
-    return tree_unflatten([_placed_back(t, dim, level, func) for t, dim in zip(outputs, dims, strict=True)], structure)
-
-
-def _placed_back(t: Any, dim: int | None, level: Level, func: Any) -> Any:
-    if dim is None:
-        t = without_finished_levels(t, level) if isinstance(t, Tensor) else t
-        if type(t) is Lifted and t._level.kind == "vmap":
-            raise ValueError(
-                ("vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None").format(
-                    name=_name(func)
-                )
-            )
-        return t
-    if not isinstance(t, Tensor):
-        raise ValueError(
-            (
-                "vmap({name}, ...): `{name}` must only return Tensors, got type {kind}. Did you "
-                "mean to set out_dims= to None for output?"
-            ).format(name=_name(func), kind=type(t))
-        )
-    place = dim_index(dim, t.ndim + 1)
-    t = without_finished_levels(t, level)
-    if type(t) is not Lifted or t._level is not level:
-        with below(level):
-            return (t.unsqueeze(place) if place else t).expand(*t.shape[:place], level.size, *t.shape[place:])
-    value, dim = as_given(t)
-    if dim == place:
-        return value
-    with below(level):
-        return t._value.permute(*range(1, place + 1), 0, *range(place + 1, t.ndim + 1)) if place else t._value
-
-
-def functional_call(
-    module: Any,
-    parameter_and_buffer_dicts: dict[str, Tensor] | Sequence[dict[str, Tensor]],
-    args: Any = None,
-    kwargs: dict[str, Any] | None = None,
-    *,
-    tie_weights: bool = True,
-    strict: bool = False,
-) -> Any:
-    """Call `module` with the given tensors instead of its own parameters and buffers.
-
-    Use it to differentiate a module with respect to its parameters, or to run it with a batch of parameters. The
-    module itself stays unchanged. PyTorch: torch.func.functional_call.
-
-    Example:
-        >>> layer = nn.Linear(2, 1)
-        >>> given = {"weight": torch.tensor([[1.0, 2.0]]), "bias": torch.zeros(1)}
-        >>> torch.func.functional_call(layer, given, torch.tensor([3.0, 4.0]))
-        tensor([11.])
-
-    Args:
-        module: The module to call.
-        parameter_and_buffer_dicts: A dict that maps names of parameters and buffers to tensors, or a sequence of such
-            dicts.
-        args: The positional arguments of the call, as a tuple. A single argument needs no tuple.
-        kwargs: The keyword arguments of the call, as a dict.
-        tie_weights: If True, the value given for one name of a shared tensor is used for all its names.
-        strict: If True, the dicts must name every parameter and buffer of the module, and nothing else.
-
-    Raises:
-        RuntimeError: if `strict` is True and a name is missing or unexpected.
-        ValueError: if two dicts give the same name, or two names of a shared tensor different values.
-    """
-    given = _merged_dicts(parameter_and_buffer_dicts)
-    wanted = _tied(module, given) if tie_weights else given
-    if strict:
-        _check_names(module, wanted)
-    for tensor in wanted.values():
-        if not isinstance(tensor, Tensor):
-            raise TypeError(f"{tensor} is not an instance of torch.Tensor")
-    places = {name: _held_at(module, name) for name in wanted}
-    before = {name: held[last] for name, (held, last) in places.items() if last in held}
-    try:
-        for name, (held, last) in places.items():
-            held[last] = wanted[name]
-        return module(*(() if args is None else args if isinstance(args, tuple) else (args,)), **(kwargs or {}))
-    finally:
-        for name, (held, last) in places.items():
-            if name in given:  # the module may have put another there
-                given[name] = held.get(last, given[name])
-            if name in before:
-                held[last] = before[name]
-            else:
-                held.pop(last, None)
-        if isinstance(parameter_and_buffer_dicts, dict):
-            parameter_and_buffer_dicts.update(given)
-
-
-def _merged_dicts(dicts: Any) -> dict[str, Tensor]:
-    """Merge one or several dicts of tensors by name.
-
-    Raises:
-        ValueError: if two dicts give the same name.
-    """
-    if isinstance(dicts, dict):
-        return dict(dicts)
-    if not isinstance(dicts, Sequence):
-        raise ValueError(
-            f"Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {type(dicts)}"
-        )
-    if not all([isinstance(each, dict) for each in dicts]):
-        raise ValueError("Expected all elements of parameter_and_buffer_dicts to be dictionaries")
-    repeated = [name for name, times in Counter([name for each in dicts for name in each]).items() if times > 1]
-    if repeated:
-        raise ValueError(f"{repeated} appeared in multiple dictionaries; behavior of functional call is ambiguous")
-    return {name: tensor for each in dicts for name, tensor in each.items()}
-
-
-def _named_tensors(module: Any) -> dict[str, Tensor]:
-    """Return all parameters and buffers, under every name they have."""
-    return {
-        **dict(module.named_parameters(remove_duplicate=False)),
-        **dict(module.named_buffers(remove_duplicate=False)),
-    }
-
-
-def _tied(module: Any, given: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Give the value of one name of a shared tensor to all of its names.
-
-    Raises:
-        ValueError: if two names of a tensor have different values.
-    """
-    names: dict[Tensor, list[str]] = {}
-    for name, tensor in _named_tensors(module).items():
-        names.setdefault(tensor, []).append(name)
-    tied = dict(given)
-    for shared in names.values():
-        values = {given[name] for name in shared if name in given}
-        if len(values) > 1:
-            raise ValueError(
-                f"functional_call got multiple values for keys {sorted(shared)}, which are tied. "
-                "Consider using tie_weights=False"
-            )
-        for value in values:
-            tied.update(dict.fromkeys(shared, value))
-    return tied
-
-
-def _check_names(module: Any, given: dict[str, Tensor]) -> None:
-    known = _named_tensors(module)
-    missing, unexpected = [n for n in known if n not in given], [n for n in given if n not in known]
-    problems = ["Unexpected key(s): {}.".format(", ".join(map(repr, unexpected)))] if unexpected else []
-    if missing:
-        problems.append("Missing key(s): {}.".format(", ".join(map(repr, missing))))
-    if problems:
-        raise RuntimeError(
-            "Error(s) in reparametrizing for {}:\n\t{}".format(module._get_name(), "\n\t".join(problems))
-        )
-
-
-def _held_at(module: Any, name: str) -> tuple[dict[str, Any], str]:
-    """Return the dict of a module that contains an attribute (parameters, buffers or others), and the key in it."""
-    *path, last = name.split(".")
-    for part in path:
-        if not hasattr(module, part):
-            raise AttributeError(f"{module._get_name()} has no attribute `{part}`")
-        module = getattr(module, part)
-    kinds = (module._parameters, module._buffers)
-    return next((held for held in kinds if last in held), module.__dict__), last
-
-
-def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """Stack the parameters and the buffers of several modules, to run all modules at once.
-
-    The modules must be of one class. Pass the result to `functional_call` under `vmap`. PyTorch:
-    torch.func.stack_module_state.
-
-    Args:
-        models: The modules, all of one class.
-
-    Returns:
-        `(parameters, buffers)`: two dicts that map names to new leaf tensors. The first dimension of each tensor has
-        the size `len(models)`.
-
-    Raises:
-        RuntimeError: if the modules differ in class, in training mode, or in which parameters require grad.
-    """
-    if len(models) == 0:
-        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
-    if len({bool(model.training) for model in models}) > 1:
-        raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
-    if any([type(model) is not type(models[0]) for model in models]):
-        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
-    each = [(dict(model.named_parameters()), dict(model.named_buffers())) for model in models]
-    parameters, buffers = (
-        {name: _stacked_leaves(name, [named[name] for named in kind]) for name in kind[0]}
-        for kind in zip(*each, strict=True)
-    )
-    return parameters, buffers
-
-
-def _stacked_leaves(name: str, tensors: list[Tensor]) -> Tensor:
-    wanted = {t.requires_grad for t in tensors}
-    if len(wanted) > 1:
-        raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
-    return stack(tensors).detach().requires_grad_(wanted == {True})

@@ -6,10 +6,9 @@ import warnings
 from types import FunctionType as _FunctionType
 from typing import Any
 
-from ..absent import PATH as _PATH
-from ..absent import refusal
 from ..autograd.dtypes import dtype as Dtype
 from ..autograd.tensor import Tensor
+from ..compat.absent import refusing
 from ..errors import warn
 from ..ops import math
 from ..ops.core.checks import number_of
@@ -85,7 +84,7 @@ from .losses import (
     triplet_margin_loss,
 )
 
-__path__ = _PATH  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
+__getattr__ = refusing(__name__)  # refuses absent names by a sentence
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -402,7 +401,3 @@ for _name, _each in list(vars().items()):  # what the twins say above is for rea
 for _each in list(vars().values()):
     if isinstance(_each, _FunctionType):
         _explain_shared(_each)
-
-
-def __getattr__(name: str) -> Any:
-    raise refusal(f"module {__name__!r}", "torch.nn.functional", name)

@@ -8,6 +8,7 @@ from .. import errors
 from ..autograd.grad_mode import no_grad
 from ..autograd.tensor import Tensor
 from ..ops.comparison import minimum, where
+from ..ops.core.complex_rule import only_real
 from ..ops.creation import ones_like, zeros_like
 from ..ops.library.activation import logsigmoid
 from ..ops.library.losses import MEAN, SUM, _reduction
@@ -37,6 +38,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         dim: The dimension of the vectors. It is removed from the result.
         eps: The smallest norm to divide by. The gradient doesn't take this limit into account.
     """
+    only_real("R:expected common dtype to be floating point, yet common dtype is {}", x1, x2)
     norms = [x.norm(2, dim, keepdim=True).clone() for x in (x1, x2)]
     with no_grad():
         for norm in norms:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from ..absent import fill
+from ..compat.absent import fill
 from .modules.module import Module
 
 

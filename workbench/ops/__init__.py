@@ -7,11 +7,12 @@ these; these don't know it.
 from importlib import import_module
 from typing import Any
 
-from ..absent import NO_ATTRIBUTE
+from ..compat.absent import NO_ATTRIBUTE
 from . import (
     arithmetic,
     assignment,
     comparison,
+    complex,
     convert,
     copies,
     creation,
@@ -50,6 +51,7 @@ __all__ = [
     "arithmetic",
     "assignment",
     "comparison",
+    "complex",
     "convert",
     "copies",
     "creation",

@@ -34,29 +34,25 @@ def _factor_of(a: np.ndarray, alpha: float) -> np.generic:
 
 
 _add = define(
-    "AddBackward0",
     "add(Tensor self, Tensor other)",
     np.add,
     kind="pointwise",
     meaning="Return `input + other`, element by element.",
     self="grad",
     other="grad",
-    samples="r(3), r(3); r(2, 3), r(3); r(2, 1), r(1, 3); r(3), 2.5; r(), r(2)",
 )
 _add_scaled = define(
-    "AddBackward0",
     "add_scaled(Tensor self, Tensor other, alpha)",
     lambda a, b, alpha: a + (a.dtype.type(alpha) if a.dtype.kind == "f" else _factor_of(a, alpha)) * b,
+    node="AddBackward0",
     kind="pointwise",
     prepare=fitting_scale,
     self="grad",
     other="grad * alpha",
-    samples="r(3), r(3), 2.5; r(2, 3), r(3), -1; r(3), 2.0, 3",
 )
 
 
 _sub = define(
-    "SubBackward0",
     "sub(Tensor self, Tensor other)",
     np.subtract,
     kind="pointwise",
@@ -64,61 +60,53 @@ _sub = define(
     prepare=no_bools,
     self="grad",
     other="-grad",
-    samples="r(3), r(3); r(2, 3), r(3); r(3), 2.5; r(3), r(2, 3)",
 )
 _sub_scaled = define(
-    "SubBackward0",
     "sub_scaled(Tensor self, Tensor other, alpha)",
     lambda a, b, alpha: a - (a.dtype.type(alpha) if a.dtype.kind == "f" else _factor_of(a, alpha)) * b,
+    node="SubBackward0",
     kind="pointwise",
     prepare=lambda args: fitting_scale(no_bools(args)),
     self="grad",
     other="-grad * alpha",
-    samples="r(3), r(3), 2.5; r(2, 3), r(3), -1",
 )
 _rsub = define(
-    "RsubBackward1",
     "rsub(Tensor self, number)",
     lambda a, n: SCALARS[type(n)][a.dtype][n] - a,
+    node="RsubBackward1",
     batch="pointwise",
     prepare=lambda args: promoted(no_bools(args)),
     self="-grad",
     tangent="-self_t",
-    samples="r(3), 2.0; r(3), 1",
 )
 _rsub_tensors = define(
-    "RsubBackward0",
     "rsub_tensors(Tensor self, Tensor other)",
     lambda a, b: np.subtract(b, a),
+    node="RsubBackward0",
     kind="pointwise",
     self="-grad",
     other="grad",
     tangent="-self_t + other_t",
-    samples="r(3), r(3); r(2, 3), r(3)",
 )
 mul = define(
-    "MulBackward0",
     "mul(Tensor self, Tensor other)",
     np.multiply,
     meaning="Return `input * other`, element by element.",
     kind="pointwise",
     self="grad * other",
     other="grad * self",
-    samples="r(3), r(3); r(2, 3), r(3); r(2, 1), r(1, 3); r(3), 2.5; r(), r(2)",
     out=True,
     in_place=True,
     also=("multiply",),
 )
-in_formulas("times", *(lambda x, number: x if number == 1 else x * number,) * 2)
+in_formulas("times", lambda x, number: x if number == 1 else x * number)
 neg = define(
-    "NegBackward0",
     "neg(Tensor self)",
     np.negative,
     meaning="Return `-x` for each element x.",
     batch="pointwise",
     prepare=no_mask(errors.BOOL_NEG),
     self="-grad",
-    samples="r(3)",
     out=errors.FOUND_DTYPE,
     in_place=True,
     also=("negative",),
@@ -201,7 +189,7 @@ def rsub(self: Tensor, other: Any) -> Tensor:
         return _rsub_tensors(self, other)
     if isinstance(other, bool):
         no_bools((other, self))
-    return _rsub(self, other) if isinstance(other, (int, float)) else NotImplemented
+    return _rsub(self, other) if isinstance(other, (int, float, complex)) else NotImplemented
 
 
 Tensor.__add__ = Tensor.__radd__ = operator(_add)

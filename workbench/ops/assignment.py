@@ -61,9 +61,13 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         if part is None:
             part, where = located(self, parts)
     if not isinstance(value, Tensor):
-        if not isinstance(value, (bool, int, float, np.integer)):
+        if not isinstance(value, (bool, int, float, complex, np.integer)):
             raise TypeError(f"can't assign a {kind_of(value)} to a torch.{self.dtype.word}Tensor")
-        value = value if self.dtype.is_floating_point else fitting(cast(Any, value), self.dtype)
+        value = (
+            value
+            if self.dtype.is_floating_point and type(value) is not complex
+            else fitting(cast(Any, value), self.dtype)
+        )
         value = wrap(quietly(np.asarray, value, self._array.dtype))
     if where is not None:
         lead = _leading_ones(value)

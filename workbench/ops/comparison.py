@@ -24,25 +24,21 @@ from .core.results import as_int64, into
 from .core.scalars import SCALARS
 
 maximum = define(
-    "MaximumBackward0",
     "maximum(Tensor self, Tensor other)",
     np.maximum,
     meaning="Return the larger element of each pair. Two equal elements receive half of the gradient each.",
     kind="tensors",
     self="where(self < other, 0, where(self == other, grad / 2, grad))",
     other="where(self > other, 0, where(self == other, grad / 2, grad))",
-    samples="r(3), r(3); r(2, 3), r(3)",
     out=True,
 )
 minimum = define(
-    "MinimumBackward0",
     "minimum(Tensor self, Tensor other)",
     np.minimum,
     meaning="Return the smaller element of each pair. Two equal elements receive half of the gradient each.",
     kind="tensors",
     self="where(self > other, 0, where(self == other, grad / 2, grad))",
     other="where(self < other, 0, where(self == other, grad / 2, grad))",
-    samples="r(3), r(3); r(2, 3), r(3)",
     out=True,
 )
 
@@ -64,22 +60,19 @@ def _clamped(a: np.ndarray, low: Any, high: Any) -> np.ndarray:
 
 
 where_ = define(
-    "WhereBackward0",
     "where(Kept condition, Tensor self, Tensor other)",
     np.where,
     kind="pointwise",
     self="where(condition, grad, 0)",
     other="where(condition, 0, grad)",
-    samples="b(3), r(3), r(3); b(2, 3), r(3), 2.0; b(3), 1.5, r(2, 3)",
 )
 _clamp = define(
-    "ClampBackward1",
     "clamp(Tensor self, min, max)",
     _clamped,
+    node="ClampBackward1",
     prepare=lambda args: _no_masks(promoted(args)),
     self="where(in_range(self, min, max), grad, 0)",
     tangent="pointwise",
-    samples="r(3), -0.5, 0.5; r(3), None, 0.5; r(3), 0, None",
 )
 
 
@@ -88,26 +81,24 @@ def _between(a: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
 
 
 _clamp_tensors = define(
-    "ClampBackward0",
     "clamp_tensors(Tensor self, Tensor min, Tensor max)",
     _between,
+    node="ClampBackward0",
     kind="pointwise",
     self="where((self >= min) & (self <= max), grad, 0)",
     min="where((min < max) & (self < min), grad, 0)",
     max="where((self > max) | (max < min), grad, 0)",
-    samples="r(3), r(3), p(3)",
 )
 
 
 _clamp_min_number, _clamp_max_number = (
     define(
-        f"Clamp{name.capitalize()}Backward0",
         f"clamp_{name}_number(Tensor self, {name})",
         forward,
+        node=f"Clamp{name.title()}Backward0",
         prepare=lambda args, kernel=f"clamp_{name}_scalar_cpu": only_floats(kernel, but="iu")(promoted(args)),
         self=f"where(self {inside} {name}, grad, 0)",
         tangent="pointwise",
-        samples="r(3), -0.5; r(2, 3), 0",
     )
     for name, forward, inside in (
         ("min", lambda a, low: _clamped(a, low, None), ">="),
@@ -117,32 +108,29 @@ _clamp_min_number, _clamp_max_number = (
 (_clamp_min_tensors, _clamp_low), (_clamp_max_tensors, _clamp_high) = (
     [
         define(
-            node,
             signature,
             forward,
+            node=node,
             kind="pointwise",
             self=f"where(self {inside} {limit}, grad, 0)",
             **{limit: f"where(self {outside} {limit}, grad, 0)"},  # type: ignore[arg-type]
-            samples=samples,
         )
-        for node, signature, forward, samples in (
+        for node, signature, forward in (
             (
-                f"Clamp{limit.capitalize()}Backward1",
+                f"Clamp{limit.title()}Backward1",
                 f"clamp_{limit}_tensors(Tensor self, Tensor {limit})",
                 bound,
-                "r(3), r(3); r(2, 3), r(3); r(3), r()",
             ),
             (  # whose node has an edge for the limit that is not given, False here
                 "ClampBackward0",
                 f"clamp_{limit}_alone(Tensor self, Tensor min, Tensor max)",
                 alone,
-                only,
             ),
         )
     ]
-    for limit, bound, alone, only, inside, outside in (
-        ("min", np.maximum, lambda a, low, high: np.maximum(a, low), "r(3), r(3), False", ">=", "<"),
-        ("max", np.minimum, lambda a, low, high: np.minimum(a, high), "r(3), False, r(3)", "<=", ">"),
+    for limit, bound, alone, inside, outside in (
+        ("min", np.maximum, lambda a, low, high: np.maximum(a, low), ">=", "<"),
+        ("max", np.minimum, lambda a, low, high: np.minimum(a, high), "<=", ">"),
     )
 )
 
@@ -153,7 +141,7 @@ def _in_range(a: Any, low: Any, high: Any) -> Any:
     return a >= low if high is None else (a >= low) & (a <= high)
 
 
-in_formulas("in_range", _in_range, _in_range)
+in_formulas("in_range", _in_range)
 
 
 @operation(in_place=True, also=("clip",))
@@ -309,7 +297,7 @@ def _of_integers(ufunc: np.ufunc) -> Callable[..., np.ndarray]:
 
 def _asked(name: str, forward: Callable[..., Any], **called: Any) -> Callable[..., Tensor]:
     """Return an op that has an operator and no derivative; `called` says what its name may do."""
-    return define(name, f"{name}(Tensor self, Tensor other)", forward, kind="pointwise", **called)
+    return define(f"{name}(Tensor self, Tensor other)", forward, kind="pointwise", **called)
 
 
 eq = _asked("eq", np.equal, meaning="Return True where the two elements are equal.", out=True)
@@ -354,7 +342,6 @@ Tensor.__lt__, Tensor.__le__, Tensor.__gt__, Tensor.__ge__ = map(operator, (lt, 
 Tensor.__and__, Tensor.__or__, Tensor.__xor__ = map(operator, (bitwise_and, bitwise_or, bitwise_xor))
 Tensor.__rand__, Tensor.__ror__, Tensor.__rxor__ = Tensor.__and__, Tensor.__or__, Tensor.__xor__
 bitwise_not = define(
-    "bitwise_not",
     "bitwise_not(Tensor self)",
     _inverted,
     meaning="Return each integer with its bits inverted, or each bool negated.",
@@ -366,13 +353,12 @@ bitwise_not = define(
 @method("__invert__")
 def _invert(self: Tensor) -> Tensor:
     """Return integers with their bits inverted, or bools negated, for `~t`."""
-    if self._array.dtype.kind == "f":
+    if self._array.dtype.kind in "fc":
         raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
     return bitwise_not(self)
 
 
 logical_and = define(
-    "logical_and",
     "logical_and(Tensor self, Tensor other)",
     np.logical_and,
     meaning="Return True where the element and its partner in `other` are both nonzero.\n\n"
@@ -381,7 +367,6 @@ logical_and = define(
     method=True,
 )
 logical_or = define(
-    "logical_or",
     "logical_or(Tensor self, Tensor other)",
     np.logical_or,
     meaning="Return True where the element or its partner in `other` is nonzero.\n\n"
@@ -390,7 +375,6 @@ logical_or = define(
     method=True,
 )
 logical_xor = define(
-    "logical_xor",
     "logical_xor(Tensor self, Tensor other)",
     np.logical_xor,
     meaning="Return True where exactly one of the element and its partner in `other` is nonzero.\n\n"
@@ -399,7 +383,6 @@ logical_xor = define(
     method=True,
 )
 logical_not = define(
-    "logical_not",
     "logical_not(Tensor self)",
     np.logical_not,
     meaning="Return True where the element is zero.",
@@ -407,7 +390,6 @@ logical_not = define(
     method=True,
 )
 isnan = define(
-    "isnan",
     "isnan(Tensor self)",
     np.isnan,
     meaning="Return True where the element is nan (not a number).",
@@ -415,7 +397,6 @@ isnan = define(
     method=True,
 )
 isinf = define(
-    "isinf",
     "isinf(Tensor self)",
     np.isinf,
     meaning="Return True where the element is inf or -inf.",
@@ -423,7 +404,6 @@ isinf = define(
     method=True,
 )
 isfinite = define(
-    "isfinite",
     "isfinite(Tensor self)",
     np.isfinite,
     meaning="Return True where the element is neither infinite nor nan.",
@@ -440,10 +420,10 @@ def _answer(ask: Any) -> Any:
 
 
 _all, _any = (
-    define(name, f"{name}(Tensor self, dim, keepdim)", _answer(ask))
+    define(f"{name}(Tensor self, dim, keepdim)", _answer(ask))
     for name, ask in (("all", np.logical_and.reduce), ("any", np.logical_or.reduce))
 )
-_isclose = define("isclose", "isclose(Tensor self, Tensor other, rtol, atol, equal_nan)", np.isclose, batch="pointwise")
+_isclose = define("isclose(Tensor self, Tensor other, rtol, atol, equal_nan)", np.isclose, batch="pointwise")
 
 
 def _refuse_batches(sentence: str, *tensors: Tensor) -> None:

@@ -23,28 +23,27 @@ from .core.checks import CPU, check_device, check_tensor, dim_index, is_int, not
 from .core.checks import device as Device
 from .core.described import explain_shared
 from .core.formats import laid_out
-from .core.op import define, method, operation
+from .core.op import define, dispatch_complex, method, operation
 from .core.registry import REGISTRY
 from .core.results import placed, steps_of
 from .creation import empty, full, tensor
 
 _to_copy = define(
-    "ToCopyBackward0",
     "to_copy(Tensor self, dtype; source)",
-    lambda a, dtype, source: a.astype(dtype.np, "C" if 0 in a.strides else "K"),
+    lambda a, dtype, source: (a if dtype.rank == 3 else a.real).astype(dtype.np, "C" if 0 in a.strides else "K"),
     batch="pointwise",
     self="to_copy(grad, source, dtype)",
-    samples="r(3), w.float64, w.float64",
 )
 
 
 _to_format = define(
-    "ToCopyBackward0",
     "to_copy_ordered(Tensor self, dtype, memory_format; source)",
-    lambda a, dtype, memory_format, source: laid_out(a.astype(dtype.np, "K"), memory_format),
+    lambda a, dtype, memory_format, source: laid_out(
+        (a if dtype.rank == 3 else a.real).astype(dtype.np, "K"), memory_format
+    ),
+    node="ToCopyBackward0",
     batch="in front",
     self="to_copy(grad, source, dtype)",
-    samples="r(2, 3, 1, 2), w.float64, w.channels_last, w.float64",
 )
 
 
@@ -91,8 +90,14 @@ def _cast(self: Tensor, dtype: Any, copy: bool = False, memory_format: Any = Non
         return _cast_to_format(self, dtype, copy, memory_format)
     if self._array.dtype is dtype.np and not copy:
         return self
-    recorded = dtype.is_floating_point or local.modes.levels
-    return _to_copy(self, dtype, self.dtype) if recorded else _cast_off(self, quietly(self._array.astype, dtype.np))
+    recorded = dtype.rank > 1 or local.modes.levels
+    if dtype.is_complex or self._array.dtype.kind == "c":
+        if not dtype.is_complex and dtype is not dtypes.bool_:
+            warn(errors.COMPLEX_TO_REAL)
+        if recorded:
+            return dispatch_complex(_to_copy.op, (self, dtype, self.dtype))
+    array = self._array if dtype.rank in (0, 3) else self._array.real
+    return _to_copy(self, dtype, self.dtype) if recorded else _cast_off(self, quietly(array.astype, dtype.np))
 
 
 def _cast_to_format(self: Tensor, dtype: Dtype, copy: bool, memory_format: Any) -> Tensor:
@@ -103,7 +108,7 @@ def _cast_to_format(self: Tensor, dtype: Dtype, copy: bool, memory_format: Any) 
     if self.dtype is dtype and not copy and (kinds or [formats.contiguous_format])[0] is memory_format:
         if memory_format.order or self._array.flags.c_contiguous:
             return self
-    if dtype.is_floating_point or local.modes.levels:
+    if dtype.rank > 1 or local.modes.levels:
         return _to_format(self, dtype, memory_format, self.dtype)
     return _cast_off(self, laid_out(quietly(self._array.astype, dtype.np), memory_format))
 
@@ -121,21 +126,24 @@ def in_dtype(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     op = function.op
     name, rest = op.name.partition("_")[0], op.signature.partition("(Tensor self")[2].removesuffix(")")
     casting = define(
-        op.node_name,
         f"{op.name}_as(Tensor self{rest}, dtype; source)",
-        lambda a, *given: op.forward(a.astype(given[-2].np), *given[:-2]).astype(given[-2].np, copy=False),
+        lambda a, *given: op.forward((a if given[-2].rank == 3 else a.real).astype(given[-2].np), *given[:-2]).astype(
+            given[-2].np, copy=False
+        ),
+        node=op.node_name,
         tangent=op.tangent,
         batch=f"{op.batch}_as" if "batch" in op.__dict__ else None,
-        samples="; ".join([f"{sample}, w.float64, w.float64" for sample in op.samples.split("; ")]),
         self=f"to_copy({op.formulas['self']}, source, dtype)",
     )
 
     def computed(self: Tensor, *args: Any, dtype: Any) -> Tensor:
         kind = dtypes.chosen_dtype(name, dtype, self.dtype)
-        if kind is self.dtype and kind.is_floating_point:
+        if kind is self.dtype and kind.rank > 1:
             return function(self, *args)
-        if self.requires_grad and local.modes.grad and not kind.is_floating_point:
+        if self.requires_grad and local.modes.grad and kind.rank < 2:
             raise RuntimeError(f"Autograd not support dtype: {kind.word}")
+        if kind.is_complex:
+            return dispatch_complex(casting.op, (self, *args, kind, self.dtype))
         return casting(self, *args, kind, self.dtype)
 
     return computed
@@ -149,6 +157,8 @@ for _name, _dtype in (
     ("int", dtypes.int32),
     ("byte", dtypes.uint8),
     ("bool", dtypes.bool_),
+    ("cfloat", dtypes.complex64),
+    ("cdouble", dtypes.complex128),
 ):
     setattr(
         Tensor,
@@ -323,13 +333,13 @@ for _name in "sparse sparse_csr quantized mkldnn meta mps xpu ipu xla maia mtia 
 
 @operation()
 def is_complex(input: Tensor) -> bool:
-    """Return False: tensors are real."""
-    return False
+    """Return True if the elements are complex numbers."""
+    return input._array.dtype.kind == "c"
 
 
 @operation()
 def is_conj(input: Tensor) -> bool:
-    """Return False: tensors are real."""
+    """Return False: the workbench computes every conjugate immediately."""
     return False
 
 
@@ -348,7 +358,7 @@ def is_distributed(input: Tensor) -> bool:
 @operation()
 def is_signed(input: Tensor) -> bool:
     """Return True if the dtype can represent negative numbers."""
-    return input._array.dtype.kind in "fi"
+    return input._array.dtype.kind in "fic"
 
 
 @method()
@@ -507,9 +517,14 @@ def _from_ufunc(self: Tensor, array: np.ndarray, context: Any = None, return_sca
     return from_numpy(np.asarray(array, np.uint8 if array.dtype.kind == "b" else None))
 
 
+@method("__complex__")
+def _complex(self: Tensor) -> complex:
+    return complex(self._array.item())
+
+
 @method("__contains__")
 def _contains(self: Tensor, element: Any) -> bool:
-    if isinstance(element, (Tensor, bool, int, float, np.generic)):
+    if isinstance(element, (Tensor, bool, int, float, complex, np.generic)):
         return bool((self == element).any().item())
     raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
@@ -659,6 +674,23 @@ class _Column:
         return (str(value) if plain else self.notation.format(value)).rjust(self.width)
 
 
+class _TwoColumns(_Column):
+    """The same for complex numbers: a column for each of their parts."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.parts = _Column(np.real(array)), _Column(np.imag(array))
+        self.width = self.parts[0].width + self.parts[1].width + 1
+
+    def text(self, value: Any) -> str:
+        """Return one number, padded on the left."""
+        real, imag = self.parts[0].text(value.real), self.parts[1].text(value.imag).lstrip()
+        return f"{real}{'' if imag[0] in '+-' else '+'}{imag}j"
+
+
+def _column(array: np.ndarray) -> _Column:
+    return _TwoColumns(array) if array.dtype.kind == "c" else _Column(array)
+
+
 def _rows(array: np.ndarray, indent: int, column: _Column, summarize: bool) -> str:
     """Nested brackets, line by line, with the middle left out of long dimensions."""
     if not array.ndim:
@@ -691,7 +723,8 @@ def _notes(t: Any) -> list[str]:
     if empty and t._array.ndim != 1:
         notes.append(f"size={tuple(t._array.shape)}")
     default = dtypes.get_default_dtype()
-    if t.dtype is not default and (empty or t.dtype not in (dtypes.int64, dtypes.bool_)):
+    usual = (dtypes.int64, dtypes.bool_, default.to_complex())
+    if t.dtype is not default and (empty or t.dtype not in usual):
         notes.append(f"dtype={t.dtype}")
     try:
         name = t.grad_fn and t.grad_fn.name().rsplit("::", 1)[-1]
@@ -713,9 +746,11 @@ def tensor_text(t: Tensor) -> str:
     """Return the elements as text, such as `tensor([1., 2.], dtype=torch.float64, requires_grad=True)`."""
     array = t._array
     text = f"{type(t).__name__ if type(t) in subclasses else 'tensor'}("
-    indent = len(text)
+    if "_is_param" in t.__dict__:
+        text = "Parameter containing:\n" + text
+    indent = len(text) - text.rfind("\n") - 1
     summarize = array.size > THRESHOLD
-    text += _rows(array, indent, _Column(_seen(array) if summarize else array), summarize) if array.size else "[]"
+    text += _rows(array, indent, _column(_seen(array) if summarize else array), summarize) if array.size else "[]"
     line = len(text) - text.rfind("\n") + 1
     for note in _notes(t):
         if line + len(note) + 2 > LINE:

@@ -14,25 +14,18 @@ from .core.op import define, method, operation
 from .core.results import copied
 
 clone = define(
-    "CloneBackward0",
     "clone(Tensor self, memory_format=None)",
     lambda a, memory_format=None: copied(a) if memory_format is None else cloned(a, memory_format),
     meaning="Return a copy of the tensor: the same shape and elements, its own memory.\n\n"
     "`memory_format` is the order of the elements in memory, such as `channels_last`.",
     batch="pointwise",
     self="grad",
-    samples="r(3), None",
     method=True,
 )
 _in_rows = define(
-    "CloneBackward0",
-    "contiguous_clone(Tensor self)",
-    lambda a: a.copy(),
-    batch="in front",
-    self="grad",
-    samples="r(3)",
+    "contiguous_clone(Tensor self)", lambda a: a.copy(), node="CloneBackward0", batch="in front", self="grad"
 )
-_alias = define("AliasBackward0", "alias(Tensor self)", lambda a: a[...], kind="view", self="grad", samples="r(3)")
+_alias = define("alias(Tensor self)", lambda a: a[...], kind="view", self="grad")
 
 
 @operation()

@@ -23,13 +23,13 @@ from .core.checks import check_tensor, fitting, int_of, named, not_a_tensor, num
 from .core.registry import in_formulas
 from .core.results import lying_as, placed
 
-PLAIN = {bool, int, float}
+PLAIN = {bool, int, float, complex}
 NESTED = (list, tuple, range, deque, np.ndarray)
 
 
 def leaf(array: np.ndarray, requires_grad: bool) -> Tensor:
     """Return a new leaf over an array; RuntimeError for integers that require grad."""
-    if requires_grad and array.dtype.kind != "f":
+    if requires_grad and array.dtype.kind not in "fc":
         raise RuntimeError(errors.ONLY_FLOATS_CONSTRUCTOR)
     t = wrap(array, requires_grad)
     return lift_to_top(t, local.modes.levels) if slow_path_reasons and local.modes.levels else t
@@ -112,6 +112,8 @@ def _array_of(data: Any) -> tuple[np.ndarray, Dtype]:
     kinds = {dtypes.of_number(kind()) for kind in types} if plain else {_kind_of(element) for element in level}
     kind = functools.reduce(dtypes.promote, kinds) if kinds else dtypes.get_default_dtype()
     wide, number = (np.float64, float) if kind.is_floating_point else (kind.np, int)
+    if kind.is_complex:
+        wide, number = np.complex128, complex
     numbers = level if plain else [number(e) if isinstance(e, Tensor) else e for e in level]
     try:
         return np.array(numbers, wide).reshape(shape), kind
@@ -139,14 +141,12 @@ def _kind_of(element: Any) -> Dtype:
     """Return the dtype of one number in a list; TypeError, ValueError or RuntimeError if it is none."""
     if isinstance(element, (Tensor, np.generic)):
         return element.dtype if isinstance(element, Tensor) else dtypes.of(np.asarray(element))
-    if isinstance(element, (bool, int, float)):
+    if isinstance(element, (bool, int, float, complex)):
         return dtypes.of_number(element)
     if isinstance(element, NESTED):
         raise TypeError(f"must be real number, not {type(element).__name__}")
     if isinstance(element, str):
         raise ValueError("too many dimensions 'str'")
-    if isinstance(element, complex):
-        raise TypeError("the workbench has no complex tensors; give real and imaginary parts as two tensors.")
     raise RuntimeError(f"Could not infer dtype of {type(element).__name__}")
 
 
@@ -296,6 +296,8 @@ def linspace(
         raise RuntimeError("number of steps must be non-negative")
     start, end = number_of("linspace", "start", 0, start), number_of("linspace", "end", 1, end)
     kind = kind_for("linspace", dtype)
+    if kind.kind == "c":
+        return leaf(np.linspace(start, end, steps).astype(kind), requires_grad)
     if kind.kind == "f":
         return leaf(quietly(np.linspace(float(start), float(end), steps).astype, kind), requires_grad)
     step = (end - start) / max(steps - 1, 1)  # cut off, not rounded, and counted from the nearer end
@@ -336,8 +338,8 @@ def arange(
         whole = all(isinstance(v, int) for v in (low, high, by))
         dtype = dtypes.int64 if whole else dtypes.get_default_dtype()
     kind = kind_for("arange", dtype)
-    if kind.kind == "b":
-        raise NotImplementedError(errors.NO_KERNEL.format("arange_cpu", "Bool"))
+    if kind.kind in "bc":
+        raise NotImplementedError(errors.NO_KERNEL.format("arange_cpu", dtypes.named(kind.name).word))
     if not math.isfinite(high - low):
         raise RuntimeError(f"unsupported range: {low:g} -> {high:g}")
     if kind == np.int64:
@@ -476,12 +478,15 @@ def dropout_mask(shape: tuple[int, ...], p: float, kind: np.dtype) -> Tensor:
 def _random(
     distribution: str, shape: tuple[int, ...], kind: np.dtype, requires_grad: bool, like: Any = None, source: Any = None
 ) -> Tensor:
-    if kind.kind != "f":
+    if kind.kind not in "fc":
         kernel = {"standard_normal": "normal_kernel_cpu", "random": "check_uniform_bounds"}[distribution]
         raise NotImplementedError(errors.NO_KERNEL.format(kernel, dtypes.named(kind.name).word))
 
     def draw(batch: tuple[int, ...]) -> np.ndarray:
         numbers = np.asarray(getattr(generator(source), distribution)((*batch, *shape)))
+        if kind.kind == "c":  # normal parts have half the variance each
+            others = getattr(generator(source), distribution)((*batch, *shape))
+            numbers = (numbers + 1j * others) / (2**0.5 if distribution == "standard_normal" else 1.0)
         return numbers if like is None else lying_as(like, numbers)
 
     return drawn(draw, kind, requires_grad)

@@ -12,29 +12,19 @@ from ..autograd.tensor import Tensor
 from ..errors import kind_of
 from .arithmetic import mul
 from .core.checks import named, not_a_tensor, promoted, python_number
-from .core.op import define, method, operation, operator
+from .core.op import define, elementary, method, operation, operator
 from .core.registry import in_formulas
 from .core.results import into
-from .math import elementary
 
 true_div = define(
-    "DivBackward0",
     "div(Tensor self, Tensor other)",
     np.true_divide,
     kind="float",
     meaning="Return `input / other`, element by element.",
     self="grad / other",
     other="-grad * (self / other / other)",
-    samples="r(3), p(3); r(2, 3), p(3); r(3), 2.5; r(2, 1), p(1, 3)",
 )
-reciprocal = elementary(
-    "ReciprocalBackward0",
-    "reciprocal(Tensor self)",
-    np.reciprocal,
-    meaning="Return `1 / x` for each element x.",
-    self="-grad * (result * result)",
-    samples="p(3)",
-)
+reciprocal = elementary("reciprocal", np.reciprocal, "-grad * (result * result)", "Return `1 / x` for each element x.")
 
 
 @method("__rtruediv__")
@@ -42,7 +32,7 @@ def _rdiv(self: Tensor, other: Any) -> Tensor:
     other = python_number(other)
     if isinstance(other, np.ndarray):
         return reciprocal(self) * other
-    return mul(reciprocal(self), other) if isinstance(other, (Tensor, int, float)) else NotImplemented
+    return mul(reciprocal(self), other) if isinstance(other, (Tensor, int, float, complex)) else NotImplemented
 
 
 Tensor.__truediv__ = Tensor.__div__ = operator(true_div)
@@ -79,42 +69,39 @@ truncated = _kernel("div_trunc", lambda a, b: np.trunc(a / b) if a.dtype.kind ==
 
 _remainder_tensors, _fmod_tensors = (
     define(
-        f"{node}Backward1",
         f"{name}_tensors(Tensor self, Tensor other)",
         forward,
+        node=f"{name.title()}Backward1",
         kind="pointwise",
         self="grad",
         other=f"-grad * {quotient}(self * 1, other * 1)",  # a mask is divided as numbers
         tangent=f"self_t + other_t * -{quotient}(self, other)",
-        samples="r(3), p(3); r(2, 3), p(3)",
     )
-    for node, name, forward, quotient in (
-        ("Remainder", "remainder", remainder_of, "div_to_floor"),
-        ("Fmod", "fmod", fmod_of, "div_to_zero"),
+    for name, forward, quotient in (
+        ("remainder", remainder_of, "div_to_floor"),
+        ("fmod", fmod_of, "div_to_zero"),
     )
 )
 _remainder_number, _fmod_number = (
     define(
-        f"{node}Backward0",
         f"{name}_number(Tensor self, number)",
         _with_number(forward),
+        node=f"{name.title()}Backward0",
         batch="pointwise",
         prepare=promoted,
         self="grad",
         tangent="self_t",
-        samples="r(3), 0.7; r(3), -2",
     )
-    for node, name, forward in (("Remainder", "remainder", remainder_of), ("Fmod", "fmod", fmod_of))
+    for name, forward in (("remainder", remainder_of), ("fmod", fmod_of))
 )
 _to_floor, _to_zero = (
     define(
-        "DivBackward2",
         f"{name}(Tensor self, Tensor other)",
         forward,
+        node="DivBackward2",
         kind="pointwise",
         self="zeros_like(grad)",
         other="zeros_like(grad)",
-        samples="r(3), p(3); r(2, 3), p(3); r(3), 0.7",
     )
     for name, forward in (("div_to_floor", floored), ("div_to_zero", truncated))
 )
@@ -128,16 +115,16 @@ def _refuse_tangent(name: str, tangent: Any) -> Any:
     raise NotImplementedError(f"Trying to use forward AD with aten::{name} that does not support it.")
 
 
-in_formulas("no_gradient", _refuse_gradient, _refuse_gradient)
-in_formulas("no_tangent", _refuse_tangent, _refuse_tangent)
+in_formulas("no_gradient", _refuse_gradient)
+in_formulas("no_tangent", _refuse_tangent)
 
 
 def _without_derivative(name: str, aten: str, forward: Arrays) -> Callable[..., Tensor]:
     """Return an op that PyTorch records, but has no derivative of."""
     return define(
-        "torch::autograd::NotImplemented",
         f"{name}(Tensor self, Tensor other)",
         forward,
+        node="torch::autograd::NotImplemented",
         kind="pointwise",
         self=f"no_gradient({aten!r})",
         other=f"no_gradient({aten!r})",
@@ -152,7 +139,7 @@ _remainder_of_number = _without_derivative("remainder_of_number", "remainder", r
 
 def _operands(name: str, first: Any, second: Any) -> None:
     for position, (argument, given) in enumerate((("input", first), ("other", second))):
-        if not isinstance(given, (Tensor, bool, int, float)):
+        if not isinstance(given, (Tensor, bool, int, float, complex)):
             raise TypeError(not_a_tensor(name, argument, position, given))
 
 
@@ -228,7 +215,7 @@ def div(input: Tensor, other: Any, *, rounding_mode: str | None = None, out: Ten
 def _operator(function: Any, swapped: bool = False) -> Any:
     def operate(self: Tensor, other: Any) -> Any:
         other = python_number(other)
-        if not isinstance(other, (Tensor, bool, int, float)):
+        if not isinstance(other, (Tensor, bool, int, float, complex)):
             return NotImplemented
         return function(other, self) if swapped else function(self, other)
 

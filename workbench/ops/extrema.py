@@ -12,6 +12,7 @@ from ..autograd.state import local
 from ..autograd.tensor import Tensor, wrap
 from .comparison import maximum, minimum
 from .core.checks import bool_of, dim_index, dims_of, named, numpy_names
+from .core.complex_rule import only_real
 from .core.op import define, operation
 from .core.registry import abbreviation, in_formulas
 from .core.results import as_int64, in_rows, into, into_each, pair, places_along
@@ -21,22 +22,20 @@ max_result, min_result = pair("max"), pair("min")
 abbreviation("attains(x, extremum)", "(x == extremum) | (x != x)")  # nan, if there is one, is both extremes
 abbreviation("evenly(g, mask)", "where(mask, g / count(mask), 0)")
 _max_all = define(
-    "MaxBackward1",
     "max_all(Tensor self)",
     lambda a: a.ravel()[a.argmax()],
+    node="MaxBackward1",
     batch="amax",
     self="evenly(grad, attains(self, result))",
     tangent="reduction",
-    samples="r(3); r(2, 3); tie()",
 )
 _min_all = define(
-    "MinBackward1",
     "min_all(Tensor self)",
     lambda a: a.ravel()[a.argmin()],
+    node="MinBackward1",
     batch="amin",
     self="evenly(grad, attains(self, result))",
     tangent="reduction",
-    samples="r(3); r(2, 3); tie()",
 )
 
 
@@ -62,13 +61,12 @@ def _put_tensor(grad: Tensor, shape: tuple[int, ...], dim: int, keepdim: bool, i
 
 _max_dim, _min_dim = (
     define(
-        node,
-        f"{name}(Tensor self, dim, keepdim; Kept indices)",
+        f"{name}_dim(Tensor self, dim, keepdim; Kept indices)",
         pick,
+        node=f"{name.title()}Backward0",
         self="put(grad, self.shape, dim, keepdim, indices)",
-        samples="r(2, 3), 1, False, w.argmax(ones(2, 3), 1); r(3), 0, True, w.argmax(ones(3), 0, True)",
     )
-    for node, name in (("MaxBackward0", "max_dim"), ("MinBackward0", "min_dim"))
+    for name in ("max", "min")
 )
 in_formulas("put", _put, _put_tensor)
 in_formulas(
@@ -78,7 +76,6 @@ in_formulas(
 )
 _arg = {
     name: define(
-        name,
         f"{name}(Tensor self, dim, keepdim)",
         lambda a, dim, keepdim, name=name: (
             as_int64(getattr(a, name)(dim, None, keepdims=keepdim)) if a.ndim else np.zeros((), np.int64)
@@ -130,6 +127,7 @@ def _extremum(name: str, everything: Any, along: Any, between: Any, best: Any, r
             if not self._array.size:
                 raise RuntimeError(errors.EMPTY_ALL.format(name))
             return everything(self)
+        only_real(f"R:{name}(): does not support complex input", self)
         dim = dim_index(dim, self._array.ndim)
         if not self._array.size and not self._array.shape[dim]:
             raise IndexError(errors.EMPTY_DIM.format(name, dim))
@@ -176,14 +174,12 @@ abbreviation(
 )
 _amax, _amin = (
     define(
-        node,
         f"{name}(Tensor self, dim, keepdim)",
         in_rows(lambda a, dim, keepdim, best=best: best.reduce(a, axis=_over(a.shape, dim), keepdims=keepdim)),
         self="shared(restored(grad, self, dim, keepdim), self == restored(result, self, dim, keepdim), self, dim)",
         tangent="reduction",
-        samples="r(2, 3), (1,), False; r(2, 3), (), True; tie(), (), False",
     )
-    for node, name, best in (("AmaxBackward0", "amax", np.maximum), ("AminBackward0", "amin", np.minimum))
+    for name, best in (("amax", np.maximum), ("amin", np.minimum))
 )
 
 

@@ -103,38 +103,31 @@ def _fitting(grad: Any, shape: tuple[int, ...], node: str) -> Any:
     return sum_to_array(grad, shape) if isinstance(grad, np.ndarray) else grad.sum_to_size(shape)
 
 
-in_formulas("fitting", _fitting, _fitting)
+in_formulas("fitting", _fitting)
 _gather = define(
-    "GatherBackward0",
     "gather(Tensor self, dim, Kept index)",
     _gather_of,
     self="scatter_add(zeros_like(self), dim, index, grad)",
     tangent="linear",
-    samples="r(4), 0, w.tensor([2, 0, 2]); r(2, 3), 1, w.tensor([[0, 0, 2]]); r(), 0, w.tensor(0)",
 )
 _scatter_add = define(
-    "ScatterAddBackward0",
     "scatter_add(Tensor self, dim, Kept index, Tensor src)",
     lambda a, dim, index, src: _put_at(a, dim, index, src, add=True),
     self="grad",
     src="fitting(gather(grad, dim, index), src.shape, 'ScatterAddBackward0')",
-    samples="r(4), 0, w.tensor([2, 0, 2]), r(3); r(2, 3), 1, w.tensor([[1, 1]]), r(1, 2); r(), 0, w.tensor(0), r()",
 )
 _scatter = define(
-    "ScatterBackward0",
     "scatter(Tensor self, dim, Kept index, Tensor src)",
     lambda a, dim, index, src: _put_at(a, dim, index, src, add=False),
     self="scatter_number(grad, dim, index, 0)",
     src="fitting(gather(grad, dim, index), src.shape, 'ScatterBackward0')",
-    samples="r(4), 0, w.tensor([2, 0]), r(2); r(2, 3), 1, w.tensor([[1, 2]]), r(1, 2); r(), 0, w.tensor(0), r()",
 )
 _scatter_number = define(
-    "ScatterBackward1",
     "scatter_number(Tensor self, dim, Kept index, value)",
     lambda a, dim, index, value: _put_at(a, dim, index, value, add=False),
+    node="ScatterBackward1",
     self="scatter_number(grad, dim, index, 0)",
     tangent="scatter_number(self_t, dim, index, 0)",
-    samples="r(4), 0, w.tensor([2, 0]), 2.0; r(), 0, w.tensor(0), 2.0",
 )
 
 

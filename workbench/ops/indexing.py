@@ -33,34 +33,26 @@ def _zeros_with(shape: tuple[int, ...], where: Any, grad: Any, dtype: Any) -> np
 
 
 _select = define(
-    "SelectBackward0",
     "select(Tensor self, dim, index)",
     lambda a, dim, index: a[_at(dim, index, ...)],
     kind="view",
     self="select_backward(grad, self.shape, dim, index)",
-    samples="r(3), 0, 1; r(2, 3), 1, -1",
 )
 define(
-    "SelectBackwardBackward0",
     "select_backward(Tensor grad_output, input_sizes, dim, index)",
     lambda g, sizes, dim, index: _zeros_with(sizes, _at(dim, index), g, np.asarray(g).dtype),
     grad_output="select(grad, dim, index)",
-    samples="r(), (3,), 0, 1; r(2), (2, 3), 1, 2",
 )
 _slice = define(
-    "SliceBackward0",
     "slice(Tensor self, dim, start, end, step)",
     lambda a, dim, start, end, step: a[_at(dim, slice(start, end, step))],
     kind="view",
     self="slice_backward(grad, self.shape, dim, start, end, step)",
-    samples="r(4), 0, 1, 3, 1; r(2, 5), 1, 0, 5, 2",
 )
 define(
-    "SliceBackwardBackward0",
     "slice_backward(Tensor grad_output, input_sizes, dim, start, end, step)",
     lambda g, sizes, dim, start, end, step: _zeros_with(sizes, _at(dim, slice(start, end, step)), g, g.dtype),
     grad_output="slice(grad, dim, start, end, step)",
-    samples="r(2), (4,), 0, 1, 3, 1",
 )
 
 

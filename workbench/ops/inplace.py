@@ -55,7 +55,7 @@ def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options
     if modes.mutation is not None:
         modes.mutation.before_write(t)
     tracked = False
-    if modes.grad and not modes.inference and t._array.dtype.kind == "f":
+    if modes.grad and not modes.inference and t._array.dtype.kind in "fc":
         for a in given:
             if isinstance(a, Tensor) and a.requires_grad and same_level(a, t):
                 tracked = True
@@ -227,26 +227,22 @@ Tensor.__ixor__ = writing(comparison.bitwise_xor, "bitwise_xor_", operator=True)
 
 
 _fill_op = define(
-    "FillBackward2",
     "fill(Tensor self, value)",
     np.full_like,
+    node="FillBackward2",
     batch="pointwise",
     self="zeros_like(grad)",
     tangent="zeros_like(self_t)",
-    samples="r(3), 2.0",
 )
 _fill_with = define(
-    "FillBackward3",
     "fill_with(Tensor self, Tensor value)",
     lambda a, value: np.full_like(a, value),
+    node="FillBackward3",
     kind="assign",
     self="zeros_like(grad)",
     value="grad",
-    samples="r(3), r()",
 )
-_zero = define(
-    "ZeroBackward0", "zero(Tensor self)", np.zeros_like, batch="pointwise", self="zeros_like(grad)", samples="r(3)"
-)
+_zero = define("zero(Tensor self)", np.zeros_like, batch="pointwise", self="zeros_like(grad)")
 
 
 def _copied(a: np.ndarray, src: np.ndarray) -> np.ndarray:
@@ -261,13 +257,12 @@ def _copied(a: np.ndarray, src: np.ndarray) -> np.ndarray:
 
 
 _copy = define(
-    "torch::autograd::CopyBackwards",
     "copy(Tensor self, Tensor src)",
     _copied,
+    node="torch::autograd::CopyBackwards",
     kind="assign",
     self="zeros_like(grad)",
     src="grad",
-    samples="r(2, 3), r(3); r(3), r(3)",
 )
 
 
@@ -313,7 +308,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
 
     Gradients flow to `src`, and no longer to the earlier elements of this tensor.
     """
-    if isinstance(src, (bool, int, float)):
+    if isinstance(src, (bool, int, float, complex)):
         src = wrap(np.array(src))
     if _is_quiet(self) and (given := _quiet_operand(self, src)) is not None:
         try:

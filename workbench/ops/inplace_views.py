@@ -58,7 +58,7 @@ def _view_in_place(node_name: str, like: Callable[..., Any]) -> Callable[..., An
     name, _, variant = op.name.partition("_")
     signature = f"{name}_{variant and '_' + variant}" + op.signature[len(op.name) :]
     batch = vars(op).get("batch")  # as declared: to ask the op would take its signature apart
-    return define(node_name, signature, op.forward, kind="view", batch=batch, samples=op.samples, **op.formulas)
+    return define(signature, op.forward, node=node_name, kind="view", batch=batch, **op.formulas)
 
 
 _t_ = _view_in_place("TBackward1", _t)

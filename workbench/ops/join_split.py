@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import errors
 from ..autograd import dtypes
+from ..autograd.complex_tensor import is_complex
 from ..autograd.tensor import Tensor
 from .core import checks
 from .core.checks import dim_index, int_of, ints_of, is_int, named, numpy_names
@@ -59,31 +60,25 @@ for _name, _arrays, _tensors in zip(
     ("split_backward", "unbind_backward"), _joined(ARRAYS), _joined(TENSORS), strict=True
 ):
     in_formulas(_name, _arrays, _tensors)
-in_formulas("equal_sizes", _equal_sizes, _equal_sizes)
+in_formulas("equal_sizes", _equal_sizes)
 
 _split = define(
-    "SplitBackward0",
     "split(Tensor self, split_size, dim)",
     lambda a, split_size, dim: _pieces(a, _equal_sizes(split_size, a.shape[dim]), dim),
     kind="views",
     self="split_backward(grad, equal_sizes(split_size, self.shape[dim]), dim, self.shape)",
-    samples="r(4), 3, 0; r(2, 3), 1, 1",
 )
 _split_with_sizes = define(
-    "SplitWithSizesBackward0",
     "split_with_sizes(Tensor self, split_sizes, dim)",
     _pieces,
     kind="views",
     self="split_backward(grad, split_sizes, dim, self.shape)",
-    samples="r(4), (3, 1), 0; r(2, 3), (1, 0, 2), 1",
 )
 _unbind = define(
-    "UnbindBackward0",
     "unbind(Tensor self, dim)",
     lambda a, dim: [a[(*WHOLE * dim, i, ...)] for i in range(a.shape[dim])],  # `...`: an array also of one element
     kind="views",
     self="unbind_backward(grad, dim, self.shape)",
-    samples="r(3), 0; r(2, 3), 1",
 )
 
 
@@ -101,36 +96,30 @@ def _on_diagonal(grad: np.ndarray, shape: Shape, offset: int, dim1: int, dim2: i
 
 
 _diagonal = define(
-    "DiagonalBackward0",
     "diagonal(Tensor self, offset, dim1, dim2)",
     _diagonal_of,
     kind="view",
     self="diagonal_backward(grad, self.shape, offset, dim1, dim2)",
-    samples="r(3, 3), 0, 0, 1; r(2, 3, 4), -1, 2, 0",
 )
 define(
-    "DiagonalBackwardBackward0",
     "diagonal_backward(Tensor grad_output, input_sizes, offset, dim1, dim2)",
     _on_diagonal,
     grad_output="diagonal(grad, offset, dim1, dim2)",
-    samples="r(2), (3, 2), 0, 0, 1",
 )
 
 _diagonal_copied = define(
-    "DiagonalBackward0_copy",
     "diagonal_copied(Tensor self, offset, dim1, dim2)",
     lambda a, *where: _diagonal_of(a, *where).copy(),
+    node="DiagonalBackward0_copy",
     self="diagonal_backward(grad, self.shape, offset, dim1, dim2)",
-    samples="r(3, 3), 0, 0, 1; r(3, 4), -1, 0, 1",
 )
 _trace = define(
-    "TraceBackward0",
     "trace_of(Tensor self)",
     lambda a: a.trace(dtype=np.int64 if a.dtype.kind in "iu" else None),
+    node="TraceBackward0",
     self="diagonal_backward(expand(grad, smallest(self.shape)), self.shape, 0, 0, 1)",
-    samples="r(3, 3); r(2, 3)",
 )
-in_formulas("smallest", *[lambda shape: (min(shape),)] * 2)
+in_formulas("smallest", lambda shape: (min(shape),))
 
 
 def _embedded(a: np.ndarray, offset: int, dim1: int, dim2: int) -> np.ndarray:
@@ -143,12 +132,10 @@ def _embedded(a: np.ndarray, offset: int, dim1: int, dim2: int) -> np.ndarray:
 
 
 _diag_embed = define(
-    "DiagEmbedBackward0",
     "diag_embed(Tensor self, offset, dim1, dim2)",
     _embedded,
     batch="new dims",
     self="diagonal(grad, offset, dim1, dim2)",
-    samples="r(3), 0, 0, 1; r(2, 3), 1, 0, 2; r(2, 3), -1, 2, 1",
 )
 
 
@@ -392,7 +379,7 @@ def _stacked(arrays: Sequence[np.ndarray], dim: int) -> np.ndarray:
     return np.concatenate([a[_at(dim, None)] for a in arrays], axis=dim) if dim else np.array(arrays)
 
 
-in_formulas("cat_backward", _cat_backward, _cat_backward)
+in_formulas("cat_backward", _cat_backward)
 in_formulas(
     "in_kinds",
     lambda grads, kinds: _in_kinds(grads, kinds, lambda grad, kind: grad.astype(kind.np)),
@@ -401,26 +388,26 @@ in_formulas(
 
 
 def _in_kinds(grads: list[Any], kinds: tuple[dtypes.dtype, ...] | None, to: Callable[..., Any]) -> list[Any]:
-    """Return each gradient in its tensor's dtype; that of integers, which only a hook sees, stays as it arrived."""
+    """Return each gradient in its tensor's dtype; that of integers, which only a hook sees, stays as it arrived.
+
+    So does a complex one of a real tensor, of which the real part is taken later.
+    """
     if kinds is None:
         return grads
-    return [to(g, kind) if kind.is_floating_point else g for g, kind in zip(grads, kinds, strict=True)]
+    least = 3 if grads and is_complex(grads[0]) else 2
+    return [to(g, kind) if kind.rank >= least else g for g, kind in zip(grads, kinds, strict=True)]
 
 
 _cat = define(
-    "CatBackward0",
     "cat(Tensor[] tensors, dim; sizes, kinds=None)",
     in_rows(_concatenated),
     tensors="in_kinds(cat_backward(grad, dim, sizes), kinds)",
-    samples="[r(2), r(3)], 0, (2, 3), None; [r(2, 1), r(2, 2)], 1, (1, 2), None",
 )
 _stack = define(
-    "StackBackward0",
     "stack(Tensor[] tensors, dim; kinds=None)",
     in_rows(lambda arrays, dim, kinds=None: _stacked(_meeting(arrays, kinds), dim)),
     batch="new dims",
     tensors="in_kinds([select(grad, dim, i) for i in range(grad.shape[dim])], kinds)",
-    samples="[r(2), r(2)], 0, None; [r(2, 3), r(2, 3)], 1, None",
 )
 
 

@@ -45,14 +45,12 @@ def dotted(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 _DOT_OUT = "result dtype {} does not match input dtype {}"
 mm = define(
-    "MmBackward0",
     "mm(Tensor self, Tensor mat2)",
     _product((2, 2), 0, checks.check_mm),
     meaning="Return the product of a matrix (n, m) and a matrix (m, p): a matrix (n, p).",
     kind="product",
     self="mm(grad, t(mat2))",
     mat2="mm(t(self), grad)",
-    samples="r(2, 3), r(3, 4)",
     out="exact",
 )
 
@@ -65,42 +63,30 @@ def _mm_laid_out(strides: tuple[int, int], a: np.ndarray, b: np.ndarray) -> np.n
 
 ARRAYS["mm_laid_out"] = _mm_laid_out
 dot = define(
-    "DotBackward0",
     "dot(Tensor self, Tensor tensor)",
     _product((1, 1), 0, checks.check_dot),
     meaning="Return the dot product of two vectors (n,): the sum of `input[i] * tensor[i]`.",
     self="grad * tensor",
     tensor="grad * self",
-    samples="r(3), r(3)",
     out=_DOT_OUT,
 )
 mv = define(
-    "MvBackward0",
     "mv(Tensor self, Tensor vec)",
     _product((2, 1), 0, checks.check_mv),
     meaning="Return the product of a matrix (n, m) and a vector (m,): a vector (n,).",
     self="unsqueeze(grad, 1) * vec",
     vec="mv(t(self), grad)",
-    samples="r(2, 3), r(3)",
     out="exact",
 )
 bmm = define(
-    "BmmBackward0",
     "bmm(Tensor self, Tensor mat2)",
     _product((3, 3), 1, checks.check_bmm),
     meaning="Return the matrix products of two batches: (b, n, m) and (b, m, p) give (b, n, p).",
     self="bmm(grad, transpose(mat2, 1, 2))",
     mat2="bmm(transpose(self, 1, 2), grad)",
-    samples="r(2, 2, 3), r(2, 3, 4)",
     out="exact",
 )
-_squeeze_own = define(
-    "SqueezeBackward4",
-    "squeeze_own(Tensor self, dim)",
-    np.squeeze,
-    self="unsqueeze(grad, dim)",
-    samples="r(1, 2), -2",
-)
+_squeeze_own = define("squeeze_own(Tensor self, dim)", np.squeeze, node="SqueezeBackward4", self="unsqueeze(grad, dim)")
 
 
 @operation()
@@ -222,7 +208,6 @@ def _no_masks(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 _addmm = define(
-    "AddmmBackward0",
     "addmm(Tensor self, Tensor mat1, Tensor mat2, beta, alpha)",
     _addmm_of,
     kind="product",
@@ -231,7 +216,6 @@ _addmm = define(
     mat1="times(mm(grad, t(mat2)), alpha)",
     mat2="times(mm(t(mat1), grad), alpha)",
     tangent="times(mm(mat1_t, mat2), alpha) + times(mm(mat1, mat2_t), alpha) + times(self_t, beta)",
-    samples="r(4), r(2, 3), r(3, 4), 1, 1; r(2, 1), r(2, 3), r(3, 4), 0.5, 2",
 )
 
 
@@ -258,7 +242,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: 
         _check_addmm(input, mat1, mat2)
     if type(beta) is not int or type(alpha) is not int:
         beta, alpha = checks.number_of("addmm", "beta", None, beta), checks.number_of("addmm", "alpha", None, alpha)
-        if a.dtype.kind != "f":  # a number among integers loses its fraction
+        if a.dtype.kind not in "fc":  # a number among integers loses its fraction
             beta, alpha = int(beta), int(alpha)
     return _addmm(input, mat1, mat2, beta, alpha)
 

@@ -120,13 +120,7 @@ def _looked_up(a: np.ndarray, indices: Indices) -> np.ndarray:
     return found.copy() if a.flags.c_contiguous and not found.flags.c_contiguous else found
 
 
-_index = define(
-    "IndexBackward0",
-    "index(Tensor self, Kept[] indices)",
-    _looked_up,
-    self="index_backward(grad, self.shape, indices)",
-    samples="r(4), (w.tensor([0, 2, 0]),); r(2, 3), (None, w.tensor([1, 1]))",
-)
+_index = define("index(Tensor self, Kept[] indices)", _looked_up, self="index_backward(grad, self.shape, indices)")
 
 
 def _with_put(a: np.ndarray, indices: Indices, values: Any, accumulate: bool) -> np.ndarray:
@@ -146,16 +140,13 @@ def _with_put(a: np.ndarray, indices: Indices, values: Any, accumulate: bool) ->
 
 _index_put, _index_put_impl = (
     define(
-        node,
         f"{name}(Tensor self, Kept[] indices, Tensor values, accumulate)",
         _with_put,
         kind="assign",
         self="grad if accumulate else without(grad, indices)",
         values="index(grad, indices)",
-        samples="r(4), (w.tensor([0, 2]),), r(2), False; r(2, 3), (None, w.tensor([1, 2])), r(), False; "
-        "r(3), (w.tensor([1, 1]),), r(2), True",
     )
-    for node, name in (("IndexPutBackward0", "index_put"), ("IndexPutImplBackward0", "index_put_impl"))
+    for name in ("index_put", "index_put_impl")
 )
 in_formulas(
     "index_backward",

@@ -26,22 +26,20 @@ def _filled(a: np.ndarray, mask: np.ndarray, value: Any) -> np.ndarray:
 
 
 _fill_number = define(
-    "MaskedFillBackward0",
     "masked_fill_number(Tensor self, Kept mask, value)",
     _filled,
+    node="MaskedFillBackward0",
     kind="assign",
     self="masked_fill_number(grad, mask, 0)",
     tangent="masked_fill_number(self_t, mask, 0)",
-    samples="r(3), b(3), 2.0; r(3), b(2, 3), 2.0",
 )
 _fill = define(
-    "MaskedFillBackward1",
     "masked_fill(Tensor self, Kept mask, Tensor value)",
     _filled,
+    node="MaskedFillBackward1",
     kind="assign",
     self="masked_fill_number(grad, mask, 0)",
     value="where(mask, grad, 0)",
-    samples="r(3), b(3), r(); r(2, 1), b(2, 3), r()",
 )
 
 

@@ -2,74 +2,39 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 
 from .. import errors
 from .core.checks import no_mask, only_floats
-from .core.op import define
+from .core.op import define, elementary
 from .core.registry import explained
 
-elementary = functools.partial(define, kind="float", out=True, in_place=True)  # a function of one number
-exp = elementary(
-    "ExpBackward0",
-    "exp(Tensor self)",
-    np.exp,
-    meaning="Return e to the power of each element.",
-    self="grad * result",
-    samples="r(3); r(2, 3)",
-)
+exp = elementary("exp", np.exp, "grad * result", "Return e to the power of each element.")
 log = elementary(
-    "LogBackward0",
-    "log(Tensor self)",
-    np.log,
-    meaning="Return the natural logarithm of each element: -inf for 0, nan for negative elements.",
-    self="grad / self",
-    samples="p(3)",
+    "log", np.log, "grad / self", "Return the natural logarithm of each element: -inf for 0, nan for negative elements."
 )
-sin = elementary(
-    "SinBackward0",
-    "sin(Tensor self)",
-    np.sin,
-    meaning="Return the sine of each element, an angle in radians.",
-    self="grad * cos(self)",
-    samples="r(3); r()",
-)
-cos = elementary(
-    "CosBackward0",
-    "cos(Tensor self)",
-    np.cos,
-    meaning="Return the cosine of each element, an angle in radians.",
-    self="-grad * sin(self)",
-    samples="r(3)",
-)
+sin = elementary("sin", np.sin, "grad * cos(self)", "Return the sine of each element, an angle in radians.")
+cos = elementary("cos", np.cos, "-grad * sin(self)", "Return the cosine of each element, an angle in radians.")
 tanh = elementary(
-    "TanhBackward0",
-    "tanh(Tensor self)",
+    "tanh",
     np.tanh,
-    meaning="Return the hyperbolic tangent of each element: numbers between -1 and 1.\n\n"
+    "tanh_backward(grad, result)",
+    "Return the hyperbolic tangent of each element: numbers between -1 and 1.\n\n"
     "Its derivative is `1 - result ** 2`, which is close to 0 for elements far from 0.",
-    self="tanh_backward(grad, result)",
-    samples="r(3)",
 )
 define(
-    "TanhBackwardBackward0",
     "tanh_backward(Tensor grad_output, Tensor output)",
     lambda g, y: g * (1.0 - y * y),  # NumPy takes a float sooner than an int
     grad_output="tanh_backward(grad, output)",
     output="grad * (-2 * output * grad_output)",
     tangent="pointwise",
-    samples="r(3), r(3)",
 )
 explained("tanh_backward(grad_output, output)", "grad_output * (1 - output ** 2)")
 sqrt = elementary(
-    "SqrtBackward0",
-    "sqrt(Tensor self)",
+    "sqrt",
     np.sqrt,
-    meaning="Return the square root of each element, nan for negative elements. At 0, the gradient is inf.",
-    self="grad / (2 * result)",
-    samples="p(3)",
+    "grad / (2 * result)",
+    "Return the square root of each element, nan for negative elements. At 0, the gradient is inf.",
 )
 
 
@@ -81,26 +46,21 @@ def logistic(a: np.ndarray) -> np.ndarray:
 
 
 sigmoid = elementary(
-    "SigmoidBackward0",
-    "sigmoid(Tensor self)",
+    "sigmoid",
     logistic,
-    meaning="Return `1 / (1 + exp(-x))` for each element x: numbers between 0 and 1.\n\n"
+    "sigmoid_backward(grad, result)",
+    "Return `1 / (1 + exp(-x))` for each element x: numbers between 0 and 1.\n\n"
     "The derivative is `result * (1 - result)`, which is at most 0.25.",
-    self="sigmoid_backward(grad, result)",
-    samples="r(3)",
 )
 define(
-    "SigmoidBackwardBackward0",
     "sigmoid_backward(Tensor grad_output, Tensor output)",
     lambda g, y: g * (1.0 - y) * y,
     grad_output="sigmoid_backward(grad, output)",
     output="grad * (grad_output * (1 - 2 * output))",
     tangent="pointwise",
-    samples="r(3), r(3)",
 )
 explained("sigmoid_backward(grad_output, output)", "grad_output * (1 - output) * output")
 relu = define(
-    "ReluBackward0",
     "relu(Tensor self)",
     lambda a: np.maximum(a, 0.0 if a.dtype.kind == "f" else 0),
     meaning="Return `max(0, x)` for each element x.\n\n"
@@ -108,7 +68,6 @@ relu = define(
     prepare=no_mask(errors.BOOL_RELU),
     self="threshold_backward(grad, result)",
     tangent="pointwise",
-    samples="r(3); r(2, 3)",
     in_place=True,
 )
 
@@ -125,24 +84,20 @@ SIGNED = {size: np.dtype(f"i{size}") for size in (1, 2, 4, 8)}
 
 
 define(
-    "ThresholdBackwardBackward0",
     "threshold_backward(Tensor grad_output, Tensor self)",
     _threshold_backward,
     grad_output="threshold_backward(grad, self)",
     self="zeros_like(grad)",
     tangent="pointwise",
-    samples="r(3), r(3)",
 )
 explained("threshold_backward(grad_output, self)", "where(self <= 0, 0, grad_output)")
 abs = define(
-    "AbsBackward0",
     "abs(Tensor self)",
     np.abs,
     meaning="Return the absolute value of each element. At 0, the gradient is 0.",
     prepare=only_floats("abs_cpu", but="iu"),
     self="grad * sign(self)",
     tangent="pointwise",
-    samples="r(3)",
     out=errors.FOUND_DTYPE,
     in_place=True,
     also=("absolute",),
@@ -158,13 +113,11 @@ def _sign(a: np.ndarray) -> np.ndarray:
 
 
 sign = define(
-    "SignBackward0",
     "sign(Tensor self)",
     _sign,
     meaning="Return 1 for positive elements, -1 for negative ones and 0 for 0. The gradient is always 0.",
     self="zeros_like(grad)",
     tangent="pointwise",
-    samples="r(3)",
     out=errors.FOUND_DTYPE,
     in_place=True,
 )

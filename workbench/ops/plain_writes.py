@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy._core.umath import clip  # pyright: ignore[reportAttributeAccessIssue]  # NumPy's stub leaves it out
 
-from ..autograd.state import compute, is_plain, local, no_grad_threads, silent, slow_path_reasons
+from ..autograd.state import compute, is_plain, local, no_grad_threads, slow_path_reasons
 from ..autograd.tensor import Parameter, Tensor, storage_of
 from ..events import emit, listeners
 from . import arithmetic, comparison, division, masks, math
@@ -44,28 +44,6 @@ def _is_quiet(t: Tensor) -> bool:
 def _is_recorded(t: Tensor) -> bool:
     """Return True if an operation on the tensor is recorded now."""
     return t.requires_grad and not (no_grad_threads and not local.modes.grad)
-
-
-def descend(t: Tensor, grad: Tensor, rate: Any) -> None:
-    """`t.sub_(grad * rate)`, of which most is settled where both are plain and nothing is recorded."""
-    a, g = t._array, grad._array
-    if (
-        (not slow_path_reasons or is_plain())
-        and no_grad_threads
-        and not local.modes.grad
-        and (type(t) is Parameter or type(t) is Tensor)
-        and type(grad) is Tensor
-        and type(rate) is float
-        and (a.dtype is FLOAT64 or a.dtype is FLOAT32)
-        and g.dtype is a.dtype
-        and g.shape == a.shape
-        and a.base is None
-    ):
-        run = silent().run
-        run(np.subtract, a, run(np.multiply, g, rate), a)
-        _count_write(t, "sub_")
-    else:
-        t.sub_(grad * rate)
 
 
 def _count_write(t: Tensor, name: str, given: tuple[Any, ...] = ()) -> Tensor:

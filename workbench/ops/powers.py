@@ -18,7 +18,7 @@ from .core.results import in_rows, into
 
 def _powers(args: tuple[Any, ...]) -> tuple[Any, ...]:
     t, exponent = promoted(args)
-    if not t.dtype.is_floating_point and exponent < 0:
+    if t.dtype.rank < 2 and exponent < 0:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
     return t, exponent
 
@@ -34,31 +34,28 @@ def _power_of(base: Any, exponent: np.ndarray) -> np.ndarray:
 
 
 _pow_number = define(
-    "PowBackward0",
     "pow_number(Tensor self, exponent)",
     np.power,
+    node="PowBackward0",
     prepare=_powers,
     self="grad * (exponent * self ** (exponent - 1)) if exponent else zeros_like(grad)",
     tangent="pointwise",
-    samples="p(3), 2; r(3), 3; p(3), 0.5; r(2), 0",
 )
 _pow_tensors = define(
-    "PowBackward1",
     "pow(Tensor self, Tensor exponent)",
     _power_of,
+    node="PowBackward1",
     kind="pointwise",
     self="where(exponent == 0, 0, grad * (exponent * self ** (exponent - 1)))",
     exponent="grad * where((self == 0) & (exponent >= 0), 0, result * log(self))",
-    samples="p(3), r(3); p(2, 3), p(3)",
 )
 _pow_base = define(
-    "PowBackward2",
     "pow_base(self, Tensor exponent)",
     in_rows(lambda base, exponent: _power_of(exponent.dtype.type(base), exponent)),
+    node="PowBackward2",
     prepare=lambda args: promoted(args[::-1])[::-1],
     exponent="grad * (result * log_number(self, exponent))",
     tangent="pointwise",
-    samples="2.0, r(3); 3, r(3)",
 )
 in_formulas(
     "log_number",
@@ -76,7 +73,7 @@ def _power(self: Tensor, exponent: Any) -> Any:
     exponent = python_number(exponent)
     if isinstance(exponent, bool) and self.dtype is dtypes.bool_:
         return self | (not exponent)
-    return _pow_number(self, exponent) if isinstance(exponent, (int, float)) else NotImplemented
+    return _pow_number(self, exponent) if isinstance(exponent, (int, float, complex)) else NotImplemented
 
 
 @operation(checked=False, in_place=True)
@@ -103,7 +100,7 @@ def _rpow(self: Tensor, base: Any) -> Tensor:
     base = python_number(base)
     if isinstance(base, Tensor):
         return pow(base, self)
-    return _pow_base(base, self) if isinstance(base, (int, float)) else NotImplemented
+    return _pow_base(base, self) if isinstance(base, (int, float, complex)) else NotImplemented
 
 
 @operation(in_place=True)

@@ -25,35 +25,25 @@ def _mean(a: np.ndarray, dim: tuple[int, ...], keepdim: bool) -> np.ndarray:
     return summed(a, dim, keepdim) / float(_count_of(a.shape, dim) or np.nan)
 
 
-_sum_all = define(
-    "SumBackward0",
-    "sum_all(Tensor self)",
-    summed,
-    batch="sum_dim",
-    self="expand(grad, self.shape)",
-    samples="r(3); r(2, 3); r()",
-)
+_sum_all = define("sum_all(Tensor self)", summed, node="SumBackward0", batch="sum_dim", self="expand(grad, self.shape)")
 _sum_dim = define(
-    "SumBackward1",
     "sum_dim(Tensor self, dim, keepdim)",
     summed,
+    node="SumBackward1",
     self="expand(put_back(grad, self.shape, dim, keepdim), self.shape)",
-    samples="r(2, 3), (0,), False; r(2, 3), (0, 1), True; r(2, 3, 2), (1,), False",
 )
 _mean_all = define(
-    "MeanBackward0",
     "mean_all(Tensor self)",
     lambda a: summed(a) / (a.size or np.nan),
+    node="MeanBackward0",
     batch="mean_dim",
     self="expand(grad, self.shape) / numel(self.shape)",
-    samples="r(3); r(2, 3)",
 )
 _mean_dim = define(
-    "MeanBackward1",
     "mean_dim(Tensor self, dim, keepdim)",
     _mean,
+    node="MeanBackward1",
     self="expand(put_back(grad, self.shape, dim, keepdim), self.shape) / count_of(self.shape, dim)",
-    samples="r(2, 3), (0,), False; r(2, 3), (-1,), True",
 )
 _sum_all_as, _sum_dim_as = in_dtype(_sum_all), in_dtype(_sum_dim)
 _mean_all_as, _mean_dim_as = in_dtype(_mean_all), in_dtype(_mean_dim)
@@ -64,7 +54,7 @@ def _count_of(shape: tuple[int, ...], dim: tuple[int, ...]) -> int:
     return math.prod([shape[d] for d in dim]) if shape else 1
 
 
-in_formulas("count_of", _count_of, _count_of)
+in_formulas("count_of", _count_of)
 
 
 @operation()
@@ -128,7 +118,7 @@ def mean(
     if out is not None:
         return into_as("mean", out, mean, self, dim, keepdim, dtype=dtype)
     wanted = dtypes.chosen_dtype("mean", dtype, self.dtype)
-    if not wanted.is_floating_point:
+    if wanted.rank < 2:
         raise RuntimeError(
             (
                 (
@@ -159,5 +149,5 @@ def _over(shape: tuple[int, ...], dim: Dims) -> tuple[int, ...]:
     return dim or tuple(range(len(shape)))
 
 
-in_formulas("over", _over, _over)
+in_formulas("over", _over)
 abbreviation("restored(g, x, dim, keepdim)", "put_back(g, x.shape, over(x.shape, dim), keepdim)")

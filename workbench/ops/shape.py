@@ -19,27 +19,13 @@ from .core.registry import in_formulas
 Shape = tuple[int, ...]
 Ints = tuple[int, ...]
 _view = define(
-    "ViewBackward0",
-    "view(Tensor self, size)",
-    lambda a, size: a.reshape(size),
-    kind="view",
-    self="reshape(grad, self.shape)",
-    samples="r(2, 3), (6,); r(6), (3, 2)",
+    "view(Tensor self, size)", lambda a, size: a.reshape(size), kind="view", self="reshape(grad, self.shape)"
 )
 _unsafe_view = define(
-    "UnsafeViewBackward0",
-    "unsafe_view(Tensor self, size)",
-    lambda a, size: a.reshape(size),
-    self="reshape(grad, self.shape)",
-    samples="r(2, 3), (6,)",
+    "unsafe_view(Tensor self, size)", lambda a, size: a.reshape(size), self="reshape(grad, self.shape)"
 )
 _reshape_alias = define(
-    "ReshapeAliasBackward0",
-    "reshape_alias(Tensor self, size)",
-    lambda a, size: a.reshape(size),
-    kind="view",
-    self="reshape(grad, self.shape)",
-    samples="r(2, 3), (6,)",
+    "reshape_alias(Tensor self, size)", lambda a, size: a.reshape(size), kind="view", self="reshape(grad, self.shape)"
 )
 
 
@@ -61,46 +47,34 @@ def _steps(shape: Shape, strides: Shape, ndim: int) -> Shape:
     return (0,) * (ndim - len(shape)) + tuple(steps)
 
 
-_expand = define(
-    "ExpandBackward0",
-    "expand(Tensor self, size)",
-    _broadcast,
-    kind="view",
-    self="sum_to(grad, self.shape)",
-    samples="r(3), (2, 3); r(2, 1), (2, 3)",
-)
+_expand = define("expand(Tensor self, size)", _broadcast, kind="view", self="sum_to(grad, self.shape)")
 _unsqueeze = define(
-    "UnsqueezeBackward0",
     "unsqueeze(Tensor self, dim)",
     lambda a, dim: a[(slice(None),) * (dim % (a.ndim + 1)) + (None,)],
     batch="new dims",
     kind="view",
     self="squeeze(grad, dim)",
-    samples="r(3), 0; r(2, 3), -1",
 )
 _squeeze = define(
-    "SqueezeBackward1",
     "squeeze(Tensor self, dim)",
     lambda a, dim: a.squeeze(dim) if a.ndim and a.shape[dim] == 1 else a[...],
+    node="SqueezeBackward1",
     kind="view",
     self="reshape(grad, self.shape)",
-    samples="r(2, 1), 1; r(2, 1), 0",
 )
 _squeeze_dims = define(
-    "SqueezeBackward2",
     "squeeze_dims(Tensor self, dim)",
     lambda a, dim: a.squeeze(tuple([d for d in dim if a.shape[d] == 1])) if a.ndim else a[...],
+    node="SqueezeBackward2",
     kind="view",
     self="reshape(grad, self.shape)",
-    samples="r(2, 1, 1), (1, 2); r(2, 1), (0, 1)",
 )
 _squeeze_all = define(
-    "SqueezeBackward0",
     "squeeze_all(Tensor self)",
     lambda a: a.squeeze(),
+    node="SqueezeBackward0",
     kind="view",
     self="reshape(grad, self.shape)",
-    samples="r(2, 1); r(2)",
 )
 in_formulas("reshape", lambda a, shape: a.reshape(shape), lambda grad, shape: reshape(grad, shape))
 

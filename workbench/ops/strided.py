@@ -15,12 +15,10 @@ from .core.op import define, operation
 from .core.registry import REGISTRY
 
 _as_strided = define(
-    "AsStridedBackward0",
     "as_strided(Tensor self, geometry, layout)",
     lambda a, geometry, layout: views.strided(a, geometry),
     kind="view",
     self="strided_scatter(grad, geometry, layout)",
-    samples="r(2, 3), ((2,), (24,), 8), ((2, 3), (24, 8), 0)",
 )
 
 
@@ -78,20 +76,18 @@ def as_strided(self: Tensor, size: Any, stride: Any, storage_offset: int | None 
 
 
 Tensor.strided_copy = define(
-    "AsStridedCopyBackward0",
     "strided_copy(Tensor self, geometry, layout)",
     views.gather_strided,
+    node="AsStridedCopyBackward0",
     meaning="Return a copy of the elements that `as_strided` selects (used by its derivatives).",
     self="strided_scatter(grad, geometry, layout)",
-    samples="r(2, 3), ((2,), (24,), 8), ((2, 3), (24, 8), 0)",
 )
 Tensor.strided_scatter = define(
-    "AsStridedScatterBackward0",
     "strided_scatter(Tensor self, geometry, layout)",
     views.scatter_strided,
+    node="AsStridedScatterBackward0",
     meaning="Return zeros, with the elements added at the places that `as_strided` selects (used by its derivatives).",
     self="strided_copy(grad, geometry, layout)",
-    samples="r(2), ((2,), (24,), 8), ((2, 3), (24, 8), 0)",
 )
 
 
@@ -108,11 +104,6 @@ def _regenerate(base: Tensor, geometry: Any, layout: Any) -> Any:
 views.regenerate = _regenerate
 forward_ad.part = _as_strided
 forward_ad.unpacked = define(
-    "torch::autograd::Identity",
-    "identity(Tensor self)",
-    lambda a: a[...],
-    kind="view",
-    self="grad",
-    samples="r(3)",
+    "identity(Tensor self)", lambda a: a[...], node="torch::autograd::Identity", kind="view", self="grad"
 )
 forward_ad.aliased = lambda t: REGISTRY["view"].function(t, t._array.shape)

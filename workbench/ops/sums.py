@@ -113,22 +113,16 @@ def summed_to(t: Tensor, shape: tuple[int, ...]) -> Tensor:
     return out if out._array.ndim == len(shape) else out.view(shape)
 
 
-def putting_back(reshape: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that gives a reduced gradient its reduced dimensions back, with size 1."""
-
-    def put_back(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool) -> Any:
-        if keepdim or not shape:
-            return grad
-        return reshape(grad, tuple(1 if i in dim else n for i, n in enumerate(shape)))
-
-    return put_back
+def _put_back(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool) -> Any:
+    """Give a reduced gradient its reduced dimensions back, with size 1."""
+    return grad if keepdim or not shape else grad.reshape(tuple(1 if i in dim else n for i, n in enumerate(shape)))
 
 
-in_formulas("put_back", *[putting_back(lambda x, shape: x.reshape(shape))] * 2)
+in_formulas("put_back", _put_back)
 in_formulas("sum_to", sum_to_array, lambda grad, shape: grad.sum_to_size(shape))
 in_formulas("fit_arrays", fit_arrays, fit_tensors)
 in_formulas("fit_tensors", fit_arrays, fit_tensors)
-in_formulas("numel", lambda shape: Size(shape).numel(), lambda shape: Size(shape).numel())
+in_formulas("numel", lambda shape: Size(shape).numel())
 
 
 def per_channel(t: Any, x: Any) -> Any:
@@ -136,4 +130,4 @@ def per_channel(t: Any, x: Any) -> Any:
     return None if t is None else t if x.ndim == 2 else t.reshape((-1,) + (1,) * (x.ndim - 2))
 
 
-in_formulas("channels", per_channel, per_channel)
+in_formulas("channels", per_channel)

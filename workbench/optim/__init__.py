@@ -1,13 +1,13 @@
 """Optimizers, and schedules of their learning rates (torch.optim)."""
 
-from typing import Any as _Any
-
-from ..absent import part as _part
+from ..compat.absent import refusing as _refusing
 from . import lr_scheduler
 from .adaptive import Adadelta, Adagrad, RMSprop
 from .lbfgs import LBFGS
 from .older import ASGD, Adamax, NAdam, RAdam, Rprop
 from .optimizer import SGD, Adam, AdamW, Optimizer
+
+__getattr__ = _refusing(__name__)  # refuses absent names by a sentence
 
 __all__ = [
     "ASGD",
@@ -25,7 +25,3 @@ __all__ = [
     "SGD",
     "lr_scheduler",
 ]
-
-
-def __getattr__(name: str) -> _Any:
-    return _part(__name__, name)

@@ -8,12 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ..absent import PATH as _PATH
-from ..absent import refusal
+from ..compat.absent import refusing
 from ..errors import warn
 from .optimizer import Optimizer
 
-__path__ = _PATH  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
+__getattr__ = refusing(__name__)  # refuses absent names by a sentence
 
 __all__ = [
     "ChainedScheduler",
@@ -942,7 +941,3 @@ def _for_each_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
             f"param_groups has {count}."
         )
     return list(value)
-
-
-def __getattr__(name: str) -> Any:
-    raise refusal(f"module {__name__!r}", "torch.optim.lr_scheduler", name)

@@ -22,8 +22,8 @@ from ..events import emit, listeners
 from ..nn.modules.module import clear_grads
 from ..nn.modules.naming import typename
 from ..ops.comparison import maximum
+from ..ops.complex import view_as_complex, view_as_real
 from ..ops.creation import tensor, zeros_like
-from ..ops.plain_writes import descend
 
 # What optimizers reject, with PyTorch's exact messages (PyTorch 2.13).
 PARAMS_KIND = "params argument given to the optimizer should be an iterable of Tensors or dicts, but got {}"
@@ -242,12 +242,27 @@ class OneByOne(Optimizer):
             for group in self.param_groups:
                 for param in group["params"]:
                     if (grad := param.grad) is not None:
-                        self._update(param, -grad if group["maximize"] else grad, group)
+                        grad = -grad if group["maximize"] else grad
+                        (self._update_parts if param.is_complex() else self._update)(param, grad, group)
         return loss
+
+    def _update_parts(self, param: Tensor, grad: Tensor, group: Group) -> None:
+        """Update the real and the imaginary parts as if each were a parameter."""
+        view, state = view_as_real(param), self.state[param]
+        self.state[view] = {k: view_as_real(t) if _is_complex(t) else t for k, t in state.items()}
+        self._update(view, view_as_real(grad), group)
+        parts = self.state.pop(view)
+        state |= {
+            k: view_as_complex(t) if isinstance(t, Tensor) and t.shape == view.shape else t for k, t in parts.items()
+        }
 
     def _update(self, param: Tensor, grad: Tensor, group: Group) -> None:
         """Write a parameter's new value into it."""
         raise NotImplementedError
+
+
+def _is_complex(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.is_complex()
 
 
 def _registered(hooks: OrderedDict[int, Any], hook: Callable[..., Any]) -> RemovableHandle:
@@ -356,7 +371,7 @@ class SGD(OneByOne):
             else:
                 buffer.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
             grad = grad + momentum * buffer if group["nesterov"] else buffer
-        descend(param, grad, group["lr"])
+        param.sub_(grad * group["lr"])
 
 
 class Adam(OneByOne):

@@ -1,12 +1,8 @@
 """Utilities built on the engine (torch.utils)."""
 
-from typing import Any as _Any
-
-from ..absent import refusal as _refusal
+from ..compat.absent import refusing as _refusing
 from . import checkpoint, data, hooks
 
+__getattr__ = _refusing(__name__)  # refuses absent names by a sentence
+
 __all__ = ["checkpoint", "data", "hooks"]
-
-
-def __getattr__(name: str) -> _Any:
-    raise _refusal(f"module {__name__!r}", "torch.utils", name)

@@ -114,7 +114,9 @@ class Tried:
                 given = [getattr(called(pair, known), "shape", None) == whole for *pair, whole in pairs]
                 self.broadcasts = bool(given) and all(given)
                 # Where one tensor has indices or a mask, tensors of one dtype tell of none.
-                self.unlike_kinds = several > 1 and not self.broadcasts and known is not dtypes.float64
+                self.unlike_kinds = (
+                    several > 1 and not self.broadcasts and known not in (dtypes.float64, dtypes.complex128)
+                )
                 self.no_tensor = tried(of, *["text" if each is TENSOR else each for each in call])
         workbench.set_rng_state(state)
 

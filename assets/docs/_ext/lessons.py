@@ -16,14 +16,14 @@ import nbformat
 from sphinx.application import Sphinx
 
 from workbench.cli.notebooks import copied, place_to_run, read
-from workbench.cli.pages import ask_for_guesses, execute, readable
+from workbench.cli.pages import ask_for_guesses, execute, with_folded_solutions
 
 NOTEBOOKS = Path(__file__).resolve().parents[3] / "notebooks"
 
 
 def write(path: Path, target: Path) -> None:
     """Execute a lesson and write it beside the other pages, with links to notebooks, whose pages Sphinx knows."""
-    notebook = copied(readable, read(path), path)
+    notebook = copied(with_folded_solutions, read(path), path)
     with place_to_run(path) as place:
         execute(notebook, path, place)
     ask_for_guesses(notebook)

@@ -52,18 +52,18 @@ PLACES = (
     "workbench.utils.checkpoint",
     "workbench.utils.data",
     "workbench.utils.hooks",
-    "workbench.stepper",
-    "workbench.widgets",
+    "workbench.pictures.stepper",
+    "workbench.pictures.widgets",
     "workbench.classroom",
 )
 # Classes whose instances come from calls: programs don't construct them.
 GIVEN = (
-    "workbench.recording.Trace",
-    "workbench.scene.picture.Picture",
-    "workbench.health.findings.Findings",
-    "workbench.health.finding.Finding",
-    "workbench.diagnosis.Why",
-    "workbench.tools.explore.Exploration",
+    "workbench.pictures.recording.Trace",
+    "workbench.pictures.scene.picture.Picture",
+    "workbench.diagnosis.health.findings.Findings",
+    "workbench.diagnosis.health.finding.Finding",
+    "workbench.diagnosis.asking.Why",
+    "workbench.pictures.tools.explore.Exploration",
 )
 BLOCK = re.compile(r"^```\{api\} ([\w.]+):?([\w. \n]*?)\n((?::members:[^\n]*\n)?)(.*?)^```$", re.M | re.S)
 SECTION = re.compile(r"^(Args|Attributes|Returns|Raises|Examples?):\n((?:    .*(?:\n|\Z))+)\n?", re.M)  # of a docstring

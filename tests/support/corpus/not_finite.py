@@ -24,7 +24,7 @@ OVERFLOW = "The first inf comes from exp ("
 
 @not_finite(
     *("exp (", OVERFLOW, "its inputs were finite (from ", ". The subtraction (", "subtract the maximum"),
-    *(" made nan in forward from a value that isn't finite.", " made a value in forward that isn't finite."),
+    "The first inf on the path comes from exp (",
     at="# overflows",
     why="net.weight",
 )
@@ -46,7 +46,7 @@ def grows_in_the_third_step(torch):
 
 @not_finite(
     *("the multiplication (", "; it was given the number inf, and its inputs were finite (from ", "Check that number"),
-    "made a value in forward that isn't finite: it was given the number inf.",
+    "The first inf on the path comes from the multiplication (",
     at="# the number",
     why="net.weight",
 )
@@ -73,7 +73,7 @@ def weight_of(torch, number, given=1.0):
 FROM = "net.0.weight is not finite before the first step"
 not_finite(
     *(f"{FROM}: 1 of 12 values", " nan; ", " is the first to use it."),
-    "used net.0.weight in forward, which was not finite from the start.",
+    "not finite).\nIt first happened in step 1 of 4, in the backward pass at ",
     at="loss = losses.cross_entropy(net(x), y)",
     why="net.2.weight",
 )(weight_of, math.nan)
@@ -102,7 +102,7 @@ def kept_for_the_next_step(torch):
 
 @not_finite(
     *("`scale`, an input of the multiplication (", ", is not finite: 8 of 8", "; it was computed under `no_grad` ("),
-    *("because its forward input scale was not finite: it was computed under no_grad (", "scale = torch.exp("),
+    *("net.weight.grad is not finite", "scale = torch.exp("),
     why="net.weight",
 )
 def computed_without_gradients(torch):
@@ -135,7 +135,7 @@ def written(torch, what):
 
 not_finite(
     *("div_ (", " makes `scale` not finite: 2 of 2 values; the multiplication ("),
-    "because its forward input scale was not finite: div_ (",
+    "not finite).\nIt first happened in step 2 of 4, in the backward pass at ",
     at="# written",
     why="net.weight",
 )(written, "constant")
@@ -179,7 +179,7 @@ not_finite("The backward pass at ", " starts from a gradient that is not finite.
 
 
 @not_finite(
-    *("softmax (", "eave at least one position of each row unmasked", "it was given the number -inf."),
+    *("softmax (", "eave at least one position of each row unmasked", "The first nan on the path comes from softmax ("),
     at="# no position",
     why="net.weight",
 )

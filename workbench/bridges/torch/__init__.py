@@ -22,7 +22,7 @@ import of this package. A trace is that of the same program under the workbench,
 - Before PyTorch 2.12, it isn't known whether a hook packs what a node saves: only nodes recorded as they are created,
   without such hooks, show it. Nor is it known there what a compiled function returns.
 - A stepper shows the line of a node if a recording was around the forward, or anomaly mode was on. It shows a sparse
-  gradient with its zeros, a complex one by its absolute values, and one on no device or a nested one as nan.
+  gradient with its zeros, and one on no device or a nested one as nan.
 """
 
 from __future__ import annotations

@@ -16,17 +16,17 @@ from weakref import ref
 import torch
 
 from ...events import next_tag
-from ...trace.advised import known_error
-from ...trace.backward_records import GradAccumulated, NodeFinished
-from ...trace.call_records import HookRan
-from ...trace.cuts import Way
-from ...trace.error_frames import can_be
-from ...trace.forward_records import NodeCreated
-from ...trace.hooks import name_of, retained
-from ...trace.schema import value_of
-from ...trace.source import OWN
-from ...trace.stacks import user_frame
-from ...trace.values import Value, read
+from ...pictures.trace.advised import known_error
+from ...pictures.trace.backward_records import GradAccumulated, NodeFinished
+from ...pictures.trace.call_records import HookRan
+from ...pictures.trace.cuts import Way
+from ...pictures.trace.error_frames import can_be
+from ...pictures.trace.forward_records import NodeCreated
+from ...pictures.trace.hooks import name_of, retained
+from ...pictures.trace.schema import value_of
+from ...pictures.trace.source import OWN
+from ...pictures.trace.stacks import user_frame
+from ...pictures.trace.values import Value, read
 from .describe import (
     WHOLE,
     AccumulateGrad,

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from ...autograd.scopes import Entry
-from ...trace.forward_records import NodeCreated
-from ...trace.schema import Raw, value_of
-from ...trace.source import Line, is_users
-from ...trace.stacks import line_in
+from ...pictures.trace.forward_records import NodeCreated
+from ...pictures.trace.schema import Raw, value_of
+from ...pictures.trace.source import Line, is_users
+from ...pictures.trace.stacks import line_in
 from .describe import TorchDescriber
 
 recorders: WeakValueDictionary[str, TorchDescriber] = WeakValueDictionary()  # by their key in the metadata of nodes

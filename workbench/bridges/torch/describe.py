@@ -21,14 +21,14 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from ...events import next_tag
-from ...trace.engine import ACCUMULATE
-from ...trace.facts import TensorSeen
-from ...trace.listing import begin_of
-from ...trace.models import ModelDescriber
-from ...trace.names import named_in
-from ...trace.reader import Reader
-from ...trace.stacks import Stack
-from ...trace.values import Pending, Value, counts_of, kept, mark_of, read
+from ...pictures.trace.engine import ACCUMULATE
+from ...pictures.trace.facts import TensorSeen
+from ...pictures.trace.listing import begin_of
+from ...pictures.trace.models import ModelDescriber
+from ...pictures.trace.names import named_in
+from ...pictures.trace.reader import Reader
+from ...pictures.trace.stacks import Stack
+from ...pictures.trace.values import Pending, Value, counts_of, kept, mark_of, read
 from .versions import TELLS_SAVED, is_packing, kept_in, read_from
 
 _RESULTS = ("result", "output")  # what a node calls its own output where it has saved that
@@ -826,11 +826,12 @@ class _Elsewhere(Pending):
         self._value: Value | None = None
         with torch.no_grad():
             plain = _detach(tensor)
-            if plain.is_complex():
-                self._kind += " (absolute values)"
-                plain = plain.abs()
             self._is_whole = plain.numel() <= limit
-            self._there = plain.clone() if self._is_whole else _sums(plain)
+            is_complex = plain.is_complex()
+            if self._is_whole:
+                self._there = plain.resolve_conj().clone() if is_complex else plain.clone()
+            else:
+                self._there = _sums(plain.abs() if is_complex else plain)
 
     def value(self) -> Value:
         """Return what is known of the tensor; this waits until its device has computed it."""
@@ -843,7 +844,9 @@ class _Elsewhere(Pending):
     def _read(self) -> Value:
         there = self._there.cpu()
         if self._is_whole:
-            if there.dtype not in _PLAIN:
+            if there.is_complex():
+                there = there.to(torch.complex64) if there.dtype is torch.complex32 else there
+            elif there.dtype not in _PLAIN:
                 there = there.float() if there.is_floating_point() else there.double()
             return read((there.numpy(), self._kind))
         count, scaled, total, peak, low, high, is_nan = there.tolist()

@@ -17,8 +17,8 @@ import torch
 
 from ...autograd.node import AccumulateGrad, Node, accumulator, meta_of
 from ...autograd.tensor import Tensor, wrap
-from ...trace.engine import ACCUMULATE
-from ...trace.hooks import nodes_behind
+from ...pictures.trace.engine import ACCUMULATE
+from ...pictures.trace.hooks import nodes_behind
 from .. import NO_NUMBERS, NOT_RUN
 from .describe import is_python, kind_of_node, raw_saved, unknown, version_of
 from .operations import unobserved
@@ -74,15 +74,16 @@ def _mirror_of_function(function: type) -> type[Mirror]:
 
 
 def array_of(tensor: torch.Tensor) -> Any:
-    """Return a tensor's numbers: a sparse one with its zeros, a complex one as absolute values, nan if unreadable.
+    """Return a tensor's numbers: a sparse one with its zeros, nan if unreadable.
 
     PyTorch never computes with these.
     """
     with unobserved():
         try:
             plain = tensor.detach() if tensor.layout is torch.strided else tensor.detach().to_dense()
-            plain = plain.abs() if plain.is_complex() else plain
-            if plain.dtype not in _PLAIN:
+            if plain.is_complex():
+                plain = plain.to(torch.promote_types(plain.dtype, torch.complex64)).resolve_conj()
+            elif plain.dtype not in _PLAIN:
                 plain = plain.float() if plain.is_floating_point() else plain.double()
             return plain.cpu().numpy()
         except (RuntimeError, TypeError, NotImplementedError):  # on no device, nested, fake, of a transform
@@ -93,9 +94,9 @@ def numbers_of(tensor: torch.Tensor) -> Any:
     """Return the numbers of a gradient that the user gives.
 
     Raises:
-        TypeError: unless they are real numbers.
+        TypeError: unless they are floating-point or complex numbers.
     """
-    if not tensor.is_floating_point() or tensor.device.type == "meta":
+    if not (tensor.is_floating_point() or tensor.is_complex()) or tensor.device.type == "meta":
         raise TypeError(NO_NUMBERS.format(tensor.dtype))
     return array_of(tensor)
 
@@ -112,7 +113,6 @@ class Driver:
         self._reals = reals
         self.gives_away = any(_gives_away(real) for real in reals)  # memory that it needs to run again
         places = [place for real in reals for place in real._input_metadata]
-        self.has_complex = any(place.dtype.is_complex for place in places)
         self.has_unknown = any(place.device.type == "meta" or place.is_nested_tensor for place in places)
         for real in reals:
             self.mirrors[real] = self._leaf(real) if real.name() == ACCUMULATE else self._mirror(real)

@@ -18,14 +18,14 @@ from typing import Any, Literal
 
 import torch
 
-from ...trace.advised import known_error
-from ...trace.error_frames import blamed, called_in, frames_of
-from ...trace.facts import Called
-from ...trace.forward_records import NodeCreated
-from ...trace.hooks import nodes_behind
-from ...trace.names import named_in
-from ...trace.schema import Record, replaced, value_of
-from ...trace.source import OWN, is_users
+from ...pictures.trace.advised import known_error
+from ...pictures.trace.error_frames import blamed, called_in, frames_of
+from ...pictures.trace.facts import Called
+from ...pictures.trace.forward_records import NodeCreated
+from ...pictures.trace.hooks import nodes_behind
+from ...pictures.trace.names import named_in
+from ...pictures.trace.schema import Record, replaced, value_of
+from ...pictures.trace.source import OWN, is_users
 from .backward import has_graph
 from .describe import AccumulateGrad, is_python
 from .driver import node_of

@@ -10,9 +10,9 @@ from torch import nn
 
 from ...autograd.scopes import Entry
 from ...events import next_tag
-from ...trace.identity import named_parts
-from ...trace.module_names import modules_holding, parameters_of
-from ...trace.names import named_in
+from ...pictures.trace.identity import named_parts
+from ...pictures.trace.module_names import modules_holding, parameters_of
+from ...pictures.trace.names import named_in
 from .birthplaces import Birthplace, birthplaces
 from .describe import AccumulateGrad, is_tensor
 

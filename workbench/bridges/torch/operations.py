@@ -24,12 +24,12 @@ from torch.utils.hooks import RemovableHandle
 
 from ...autograd.scopes import Entry, place, settings_of
 from ...events import next_tag
-from ...trace.call_records import OperationsUnseen
-from ...trace.cuts import NUMBERS, REPLACES, Way, makes_others, switched_off
-from ...trace.forward_records import COMPILED
-from ...trace.identity import ByIdentity, named_parts
-from ...trace.module_names import ModuleNames
-from ...trace.stacks import Stack
+from ...pictures.trace.call_records import OperationsUnseen
+from ...pictures.trace.cuts import NUMBERS, REPLACES, Way, makes_others, switched_off
+from ...pictures.trace.forward_records import COMPILED
+from ...pictures.trace.identity import ByIdentity, named_parts
+from ...pictures.trace.module_names import ModuleNames
+from ...pictures.trace.stacks import Stack
 from .. import LOST
 from .describe import (
     TorchDescriber,

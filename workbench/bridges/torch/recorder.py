@@ -12,12 +12,12 @@ from typing import Any
 import torch
 
 from ...events import next_tag
-from ...trace.chapters import InChapters, check_last
-from ...trace.hooks import nodes_behind
-from ...trace.line_recorder import LineWatcher, unwatch, watch
-from ...trace.outside_errors import known_outside
-from ...trace.source import leave_out
-from ...trace.stacks import line_of, user_frame, user_frames
+from ...pictures.trace.chapters import InChapters, check_last
+from ...pictures.trace.hooks import nodes_behind
+from ...pictures.trace.line_recorder import LineWatcher, unwatch, watch
+from ...pictures.trace.outside_errors import known_outside
+from ...pictures.trace.source import leave_out
+from ...pictures.trace.stacks import line_of, user_frame, user_frames
 from .. import WRONG_VALUES
 from .backward import BackwardRecorder, Wrappers
 from .birthplaces import recorders

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ...trace.values import axes_beside_units
+from ...pictures.trace.values import axes_beside_units
 from .describe import _is_wrapped, maker_of
 from .operations import unobserved
 

@@ -15,7 +15,7 @@ from weakref import WeakSet
 
 import torch
 
-from ...trace.source import OWN, is_users
+from ...pictures.trace.source import OWN, is_users
 from .describe import _sequence
 
 ours: WeakSet[threading.Thread] = WeakSet()  # threads that the workbench itself runs, which are part of no recording

@@ -12,7 +12,7 @@ import warnings
 from types import FrameType
 from typing import Any
 
-from ...trace.stacks import user_frame
+from ...pictures.trace.stacks import user_frame
 
 _HERE = os.path.dirname(__file__) + os.sep
 _SHOWS = "_showwarnmsg"  # the function that Python itself calls, whatever has a program put around it

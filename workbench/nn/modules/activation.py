@@ -1,4 +1,4 @@
-"""Piecewise element-wise functions, and gates."""
+"""Element-wise functions, gates, and softmax."""
 
 from __future__ import annotations
 
@@ -11,6 +11,37 @@ from .. import functional as F
 from .. import init
 from .module import Module
 
+__all__ = [
+    "CELU",
+    "ELU",
+    "GELU",
+    "GLU",
+    "Hardshrink",
+    "Hardsigmoid",
+    "Hardswish",
+    "Hardtanh",
+    "LeakyReLU",
+    "LogSigmoid",
+    "LogSoftmax",
+    "Mish",
+    "PReLU",
+    "RReLU",
+    "ReLU",
+    "ReLU6",
+    "SELU",
+    "SiLU",
+    "Sigmoid",
+    "Softmax",
+    "Softmax2d",
+    "Softmin",
+    "Softplus",
+    "Softshrink",
+    "Softsign",
+    "Tanh",
+    "Tanhshrink",
+    "Threshold",
+]
+
 
 class _InPlace(Module):
     def __init__(self, inplace: bool = False) -> None:
@@ -22,6 +53,161 @@ class _ShowsInPlace(_InPlace):
     def extra_repr(self) -> str:
         """Return "inplace=True" if the module writes into its input."""
         return "inplace=True" if self.inplace else ""
+
+
+class ReLU(_ShowsInPlace):
+    """Compute `max(0, x)` for each element x. PyTorch: torch.nn.ReLU.
+
+    Args:
+        inplace: If True, the result overwrites the input.
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__(inplace)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Return each element, or 0 where it is negative."""
+        return F.relu(input, inplace=self.inplace)
+
+
+class LeakyReLU(Module):
+    """Return each element x, or `negative_slope * x` where x is negative.
+
+    Args:
+        negative_slope: The slope for negative elements.
+    """
+
+    def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
+        super().__init__()
+        self.negative_slope, self.inplace = negative_slope, inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Return each element; negative elements are multiplied by `negative_slope`."""
+        return F.leaky_relu(input, self.negative_slope, self.inplace)
+
+    def extra_repr(self) -> str:
+        """Return the slope below zero, and whether the module writes into its input."""
+        return f"negative_slope={self.negative_slope}" + (", inplace=True" if self.inplace else "")
+
+
+class Tanh(Module):
+    """Compute the hyperbolic tangent of each element, a number between -1 and 1."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Return the hyperbolic tangent of each element."""
+        return F.tanh(input)
+
+
+class Sigmoid(Module):
+    """Compute `1 / (1 + exp(-x))` for each element x, a number between 0 and 1."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Return 1 / (1 + exp(-element))."""
+        return F.sigmoid(input)
+
+
+class LogSigmoid(Module):
+    """Compute `log(1 / (1 + exp(-x)))` for each element x, without overflow."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Return the logarithm of the sigmoid."""
+        return F.logsigmoid(input)
+
+
+class SiLU(_ShowsInPlace):
+    """Compute `x * sigmoid(x)` for each element x; also called swish."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__(inplace)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Return each element times its sigmoid."""
+        return F.silu(input, self.inplace)
+
+
+class ELU(Module):
+    """Return each element x, or `alpha * (exp(x) - 1)` where x is negative (Clevert et al., 2016).
+
+    Args:
+        alpha: The result for large negative inputs approaches `-alpha`.
+    """
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha, self.inplace = alpha, inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Return each element; a negative element x becomes `alpha * (exp(x) - 1)`."""
+        return F.elu(input, self.alpha, self.inplace)
+
+    def extra_repr(self) -> str:
+        """Return alpha, and whether the module writes into its input."""
+        return f"alpha={self.alpha}" + (", inplace=True" if self.inplace else "")
+
+
+class Softplus(Module):
+    """Compute `log(1 + exp(beta * x)) / beta` for each element x, a smooth ReLU.
+
+    Where `beta * x` is above `threshold`, the result is x itself, which avoids an overflow.
+    """
+
+    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
+        super().__init__()
+        self.beta, self.threshold = beta, threshold
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Return log(1 + exp(beta * element)) / beta."""
+        return F.softplus(input, self.beta, self.threshold)
+
+    def extra_repr(self) -> str:
+        """Return beta, and the threshold above which an element is returned as it is."""
+        return f"beta={self.beta}, threshold={self.threshold}"
+
+
+class GELU(Module):
+    """Compute a smooth ReLU: x times the probability that a standard normal random number is below x.
+
+    With `approximate="tanh"`, compute `0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))` instead. PyTorch:
+    torch.nn.GELU; see Hendrycks and Gimpel (2016).
+    """
+
+    def __init__(self, approximate: str = "none") -> None:
+        super().__init__()
+        self.approximate = approximate
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Return each element times the probability that a standard normal number is below it."""
+        return F.gelu(input, approximate=self.approximate)
+
+    def extra_repr(self) -> str:
+        """Return how the probability is computed."""
+        return f"approximate={self.approximate!r}"
+
+
+class _AlongDim(Module):
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def extra_repr(self) -> str:
+        """Return the dimension."""
+        return f"dim={self.dim}"
+
+
+class Softmax(_AlongDim):
+    """Compute `exp(x) / sum(exp(x))` along `dim`: positive numbers that sum to one. PyTorch: torch.nn.Softmax."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Return positive numbers that sum to one along `dim`."""
+        return F.softmax(input, self.dim, _stacklevel=5)
+
+
+class LogSoftmax(_AlongDim):
+    """Compute `log(softmax(x))` along `dim`, in one stable operation. PyTorch: torch.nn.LogSoftmax."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Return the logarithm of softmax."""
+        return F.log_softmax(input, self.dim, _stacklevel=5)
 
 
 class Hardtanh(Module):
@@ -176,20 +362,15 @@ class Threshold(Module):
         return f"threshold={self.threshold}, value={self.value}" + (", inplace=True" if self.inplace else "")
 
 
-class GLU(Module):
+class GLU(_AlongDim):
     """Split the input into two halves a and b along `dim`, and return `a * sigmoid(b)` (Dauphin et al., 2017)."""
 
     def __init__(self, dim: int = -1) -> None:
-        super().__init__()
-        self.dim = dim
+        super().__init__(dim)
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the gated first half: the result is half as long along `dim`."""
         return F.glu(input, self.dim)
-
-    def extra_repr(self) -> str:
-        """Return the dimension."""
-        return f"dim={self.dim}"
 
 
 class PReLU(Module):
@@ -242,20 +423,15 @@ class RReLU(Module):
         return f"lower={self.lower}, upper={self.upper}" + (", inplace=True" if self.inplace else "")
 
 
-class Softmin(Module):
+class Softmin(_AlongDim):
     """Compute `softmax(-x)` along `dim`: positive numbers that sum to one, the largest for the smallest element."""
 
     def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
+        super().__init__(dim)
 
     def forward(self, input: Tensor) -> Tensor:
         """Return positive numbers that sum to one along `dim`."""
         return F.softmin(input, self.dim, _stacklevel=5)
-
-    def extra_repr(self) -> str:
-        """Return the dimension."""
-        return f"dim={self.dim}"
 
 
 class Softmax2d(Module):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ... import errors
-from ...absent import refusal
 from ...autograd.tensor import Parameter, Tensor
+from ...compat.absent import refusal
 from .naming import changed, typename
 
 _HELD = ("_parameters", "_buffers", "_modules")

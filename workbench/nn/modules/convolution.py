@@ -14,6 +14,8 @@ from .. import functional as F
 from .. import init
 from .module import Module
 
+__all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]
+
 
 def each(size: Any, dims: int) -> tuple[Any, ...]:
     """Return one number per dimension, where one number may stand for all."""

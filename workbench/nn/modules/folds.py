@@ -8,6 +8,8 @@ from ...autograd.tensor import Tensor
 from .. import functional as F
 from .module import Module
 
+__all__ = ["Fold", "Unfold"]
+
 
 class Unfold(Module):
     """Copy each window of an image into a column.

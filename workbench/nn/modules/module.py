@@ -21,7 +21,15 @@ from .naming import changed, name_within
 from .state_dict import Stateful
 from .tree import framed
 
+__all__ = ["Module", "ModuleList", "Sequential"]
+
 OUT_OF_RANGE = "index {} is out of range"
+COMPLEX_MODULES = (
+    "Complex modules are a new feature under active development whose design may change, and some modules might not "
+    "work as expected when using complex tensors as parameters or buffers. Please file an issue at "
+    "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml if a complex module does not work as "
+    "expected."
+)
 
 
 class _Hook(NamedTuple):
@@ -226,13 +234,15 @@ class Module(Stateful):
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Cast floating-point parameters and buffers in place; the arguments are those of `Tensor.to`."""
         dtype, _, order = meant(*args, **kwargs)
-        if dtype is not None and not dtype.is_floating_point:
+        if dtype is not None and dtype.rank < 2:
             raise TypeError(
                 f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
             )
+        if dtype is not None and dtype.is_complex:
+            warn(COMPLEX_MODULES)
         return self._apply(
             lambda t: t.to(
-                dtype if dtype is not None and t.is_floating_point() else t.dtype,
+                dtype if dtype is not None and (t.is_floating_point() or t.is_complex()) else t.dtype,
                 memory_format=order if t.ndim in (4, 5) else None,
             )
         )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from ...absent import names
 from ...autograd.tensor import Tensor
+from ...compat.absent import names
 
 
 @functools.cache

@@ -12,6 +12,18 @@ from .. import functional as F
 from .. import init
 from .module import Module
 
+__all__ = [
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "BatchNorm3d",
+    "GroupNorm",
+    "InstanceNorm1d",
+    "InstanceNorm2d",
+    "InstanceNorm3d",
+    "LayerNorm",
+    "SyncBatchNorm",
+]
+
 
 class Scaled(Module):
     """A module whose last step is `* weight + bias`, if it has these; they start as ones and zeros."""

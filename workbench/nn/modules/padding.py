@@ -8,6 +8,24 @@ from ...autograd.tensor import Tensor
 from .. import functional as F
 from .module import Module
 
+__all__ = [
+    "CircularPad1d",
+    "CircularPad2d",
+    "CircularPad3d",
+    "ConstantPad1d",
+    "ConstantPad2d",
+    "ConstantPad3d",
+    "ReflectionPad1d",
+    "ReflectionPad2d",
+    "ReflectionPad3d",
+    "ReplicationPad1d",
+    "ReplicationPad2d",
+    "ReplicationPad3d",
+    "ZeroPad1d",
+    "ZeroPad2d",
+    "ZeroPad3d",
+]
+
 
 class _Pad(Module):
     """The common part of padding: `padding` has two numbers per dimension, the last dimension first."""

@@ -6,8 +6,135 @@ from typing import Any
 
 from ...autograd.tensor import Tensor
 from .. import functional as F
-from .layers import _AvgPoolNd
+from .convolution import each
 from .module import Module
+
+__all__ = [
+    "AdaptiveAvgPool1d",
+    "AdaptiveAvgPool2d",
+    "AdaptiveAvgPool3d",
+    "AdaptiveMaxPool1d",
+    "AdaptiveMaxPool2d",
+    "AvgPool1d",
+    "AvgPool2d",
+    "AvgPool3d",
+    "MaxPool1d",
+    "MaxPool2d",
+    "Upsample",
+    "UpsamplingBilinear2d",
+    "UpsamplingNearest2d",
+]
+
+
+class _MaxPoolNd(Module):
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+    ) -> None:
+        super().__init__()
+        self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
+        self.padding, self.dilation = padding, dilation
+        self.return_indices, self.ceil_mode = return_indices, ceil_mode
+
+    def extra_repr(self) -> str:
+        """Return the sizes."""
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
+            f"dilation={self.dilation}, ceil_mode={self.ceil_mode}"
+        )
+
+
+class MaxPool1d(_MaxPoolNd):
+    """Compute the maximum of each window of a sequence, in each channel.
+
+    The input has the shape (batch, channels, length), or is one sequence without the batch. PyTorch:
+    torch.nn.MaxPool1d.
+
+    Args:
+        kernel_size: The length of a window.
+        stride: How many elements the window moves each time. None means `kernel_size`, so that windows don't overlap.
+        padding: How many elements to add on both sides, with the value minus infinity.
+        dilation: The distance between two neighboring elements of a window: 1 reads all elements, 2 every other one.
+        return_indices: If True, the result is a pair: the maxima and their positions in the input.
+        ceil_mode: If True, the last window may extend beyond the end of the input. Otherwise, such a window is left
+            out.
+    """
+
+    def forward(self, input: Tensor) -> Any:
+        """Return the maxima, and with `return_indices` their positions in the input."""
+        how = self.padding, self.dilation, self.ceil_mode, self.return_indices
+        return F.max_pool1d(input, self.kernel_size, self.stride, *how)
+
+
+class MaxPool2d(_MaxPoolNd):
+    """Compute the maximum of each window of an image, in each channel.
+
+    The input has the shape (batch, channels, height, width), or is one image without the batch. Each size below is a
+    pair (height, width), or one number for both. PyTorch: torch.nn.MaxPool2d.
+
+    Args:
+        kernel_size: The size of a window.
+        stride: How many elements the window moves each time. None means `kernel_size`, so that windows don't overlap.
+        padding: How many elements to add on both sides of each dimension, with the value minus infinity.
+        dilation: The distance between two neighboring elements of a window: 1 reads all elements, 2 every other one.
+        return_indices: If True, the result is a pair: the maxima and their positions in the input.
+        ceil_mode: If True, the last window may extend beyond the end of the input. Otherwise, such a window is left
+            out.
+    """
+
+    def forward(self, input: Tensor) -> Any:
+        """Return the maxima, and with `return_indices` their positions in each flattened channel."""
+        how = self.padding, self.dilation, self.ceil_mode, self.return_indices
+        return F.max_pool2d(input, self.kernel_size, self.stride, *how)
+
+
+class _AvgPoolNd(Module):
+    """The common part of average pools of images and of volumes."""
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
+        self.padding, self.ceil_mode = padding, ceil_mode
+        self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
+
+    def extra_repr(self) -> str:
+        """Return the sizes."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class AvgPool2d(_AvgPoolNd):
+    """Compute the mean of each window of an image, in each channel.
+
+    The input has the shape (batch, channels, height, width), or is one image without the batch. Each size below is a
+    pair (height, width), or one number for all. PyTorch: torch.nn.AvgPool2d.
+
+    Args:
+        kernel_size: The size of a window.
+        stride: How many elements the window moves each time. None means `kernel_size`, so that windows don't overlap.
+        padding: How many zeros to add on both sides of each dimension.
+        ceil_mode: If True, the last window may extend beyond the end of the input. Otherwise, such a window is left
+            out.
+        count_include_pad: If True, the zeros of the padding count as elements when a mean is computed.
+        divisor_override: The number to divide each sum by, instead of the number of elements.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Return the means."""
+        how = self.padding, self.ceil_mode, self.count_include_pad, self.divisor_override
+        return F.avg_pool2d(input, self.kernel_size, self.stride, *how)
 
 
 class AvgPool1d(Module):
@@ -34,12 +161,8 @@ class AvgPool1d(Module):
         count_include_pad: bool = True,
     ) -> None:
         super().__init__()
-
-        def one(n: Any) -> tuple[int, ...]:
-            return tuple(n) if isinstance(n, (tuple, list)) else (n,)
-
-        self.kernel_size, self.stride = one(kernel_size), one(kernel_size if stride is None else stride)
-        self.padding, self.ceil_mode, self.count_include_pad = one(padding), ceil_mode, count_include_pad
+        self.kernel_size, self.stride = each(kernel_size, 1), each(kernel_size if stride is None else stride, 1)
+        self.padding, self.ceil_mode, self.count_include_pad = each(padding, 1), ceil_mode, count_include_pad
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the means."""

@@ -20,6 +20,8 @@ from .. import functional as F
 from .. import init
 from .module import Module
 
+__all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNCell"]
+
 State = tuple[Tensor, ...]
 Kind = dict[str, Any]
 

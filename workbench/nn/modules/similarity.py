@@ -6,6 +6,8 @@ from ...autograd.tensor import Tensor
 from .. import functional as F
 from .module import Module
 
+__all__ = ["ChannelShuffle", "CosineSimilarity", "PairwiseDistance", "PixelShuffle", "PixelUnshuffle"]
+
 
 class CosineSimilarity(Module):
     """Compute the cosine of the angle between vectors along `dim`: their dot product, divided by both norms.

@@ -20,6 +20,8 @@ from .layers import Dropout, Linear
 from .module import Module, ModuleList
 from .normalization import LayerNorm
 
+__all__ = ["MultiheadAttention", "TransformerEncoder", "TransformerEncoderLayer"]
+
 
 class NonDynamicallyQuantizableLinear(Linear):
     """Linear, under the name that PyTorch gives the one in attention."""

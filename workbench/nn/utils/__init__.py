@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from types import GeneratorType
-from typing import Any
 
-from ...absent import part
 from ...autograd.grad_mode import no_grad
 from ...autograd.tensor import Tensor
+from ...compat.absent import refusing
 from ...errors import warn
 from ...ops.creation import tensor
 from ...ops.join_split import cat, stack
 from ...ops.library.norms import norm
 from ..modules.naming import typename
 from . import parametrizations, parametrize, rnn
+
+__getattr__ = refusing(__name__)  # refuses absent names by a sentence
 
 __all__ = [
     "clip_grad_norm_",
@@ -146,7 +147,3 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         end = start + parameter.numel()
         parameter.data = vec[start:end].view_as(parameter).data
         start = end
-
-
-def __getattr__(name: str) -> Any:
-    return part(__name__, name)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...absent import PATH as _PATH
-from ...absent import refusal
 from ...autograd.grad_mode import no_grad
 from ...autograd.tensor import Tensor
+from ...compat.absent import refusing
 from ..functional import normalize
 from ..modules.convolution import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from ..modules.module import Module
 from .parametrize import register_parametrization
 
-__path__ = _PATH  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
+__getattr__ = refusing(__name__)  # refuses absent names by a sentence
 __all__ = ["spectral_norm", "weight_norm"]
 
 
@@ -117,7 +114,3 @@ def spectral_norm(
         dim = 1 if isinstance(module, (ConvTranspose1d, ConvTranspose2d, ConvTranspose3d)) else 0
     register_parametrization(module, name, _SpectralNorm(weight, n_power_iterations, dim, eps))
     return module
-
-
-def __getattr__(name: str) -> Any:
-    raise refusal(f"module {__name__!r}", "torch.nn.utils.parametrizations", name)

@@ -9,14 +9,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ...absent import PATH as _PATH
-from ...absent import refusal
 from ...autograd.grad_mode import no_grad
 from ...autograd.tensor import Parameter, Tensor
+from ...compat.absent import refusing
 from ..modules.containers import ModuleDict
 from ..modules.module import Module, ModuleList
 
-__path__ = _PATH  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
+__getattr__ = refusing(__name__)  # refuses absent names by a sentence
 __all__ = [
     "ParametrizationList",
     "cached",
@@ -228,7 +227,3 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
         delattr(module, "parametrizations")
         module.__class__ = type(module).__bases__[0]
     return module
-
-
-def __getattr__(name: str) -> Any:
-    raise refusal(f"module {__name__!r}", "torch.nn.utils.parametrize", name)

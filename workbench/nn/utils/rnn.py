@@ -6,8 +6,8 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from ...absent import fill
 from ...autograd.tensor import Tensor
+from ...compat.absent import fill
 from ...ops.creation import arange, empty_like, full
 
 PAD_ITERABLE = "pad_sequence: Expected iterable for input sequences, but got arg of type: {}"

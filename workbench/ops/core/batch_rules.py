@@ -121,12 +121,12 @@ def _turned(op: Any, size: int, /, self: Mapped, **dims: Ints) -> Results:
 @batches("as_strided", "strided_copy", "strided_scatter")
 def _strided(op: Any, size: int, self: Mapped, geometry: Any, layout: Any) -> Results:
     """Return the same part of the memory of each sample, where one sample's memory lies behind the other's."""
-    (shape, strides, offset), array = geometry, self.value._array
+    (shape, strides, *rest), array = geometry, self.value._array
     step = array.itemsize + sum([(n - 1) * s for n, s in zip(*layout[:2], strict=True)])
     whole = (size, *layout[0]), (step, *layout[1]), 0
     if op.kind == "view":  # the memory is there already
         step, whole = array.strides[0], layout_of(array)
-    return run_op(op, self=self.value, geometry=((size, *shape), (step, *strides), offset), layout=whole)
+    return run_op(op, self=self.value, geometry=((size, *shape), (step, *strides), *rest), layout=whole)
 
 
 @batches("argmax", "argmin")

@@ -188,7 +188,7 @@ def promoted(args: tuple[Any, ...]) -> tuple[Any, ...]:
 def fitting_scale(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Raise RuntimeError if `alpha` is a fraction and all that it scales are integers."""
     *operands, alpha = args
-    floats = [a.dtype.is_floating_point if isinstance(a, Tensor) else isinstance(a, float) for a in operands]
+    floats = [a.dtype.rank > 1 if isinstance(a, Tensor) else isinstance(a, (float, complex)) for a in operands]
     if isinstance(alpha, float) and not any(floats):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     return args
@@ -292,7 +292,7 @@ def _expanded_shape(shape: Shape, *size: int) -> Shape:
 def word(dtype: Any) -> str:
     """Return what C++ calls a dtype (of NumPy's or ours)."""
     words = {"float64": "double", "float32": "float", "float16": "c10::Half", "int64": "long int", "int32": "int"}
-    words["uint8"] = "unsigned char"
+    words |= {"uint8": "unsigned char", "complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}
     name: str = dtype.name
     return words.get(name, name)
 
@@ -532,12 +532,14 @@ def one_number(given: Any) -> Any:
     """Return what was given as a Python number, a tensor of no dimensions perhaps; None if it is none."""
     if isinstance(given, np.generic) or (isinstance(given, Tensor) and not (given._array.ndim or given.requires_grad)):
         given = given.item()
-    return given if isinstance(given, (bool, int, float)) else None
+    return given if isinstance(given, (bool, int, float, complex)) else None
 
 
 def fitting(value: float, dtype: dtypes.dtype, word: str = "") -> Any:
     """Return a number that the dtype can hold; RuntimeError where it cannot."""
     kind = dtype.np
+    if kind.kind == "c" or isinstance(value, complex):
+        return _fitting_complex(value, dtype, word)
     limits = np.finfo(kind) if kind.kind == "f" else np.iinfo(kind) if kind.kind in "iu" else None
     if limits is None:  # a bool: NumPy's own integers, which may have 32 bits, are left out
         return bool(value) if abs(value) < 2**63 else value
@@ -546,13 +548,21 @@ def fitting(value: float, dtype: dtypes.dtype, word: str = "") -> Any:
     low, high = -limits.max if kind.kind == "u" else limits.min, limits.max
     if not (low <= value <= high if kind.kind in "iu" else float(low) <= float(value) <= float(high)):
         word = word or {"uint8": "uint8_t", "int64": "int64_t"}.get(dtype.name, dtype.c_name)
-        raise RuntimeError(f"value cannot be converted to type {word} without overflow")
+        raise RuntimeError(errors.OVERFLOW.format(word))
     return int(value) % (limits.max + 1) if kind.kind == "u" else value
+
+
+def _fitting_complex(value: complex, dtype: dtypes.dtype, word: str) -> Any:
+    """Return the same where the number or the dtype is complex: a real dtype holds no imaginary part."""
+    if dtype.is_complex:
+        return value
+    word = word or {"uint8": "uint8_t", "int64": "int64_t"}.get(dtype.name, dtype.c_name)
+    return fitting(errors.real_number(value, word), dtype, word)
 
 
 def held(value: float, dtype: dtypes.dtype) -> Any:
     """Return the same, in less time where it is plain."""
-    usual = dtype is dtypes.float32 or dtype is dtypes.float64
+    usual = (dtype is dtypes.float32 or dtype is dtypes.float64) and type(value) is not complex
     return value if usual and not 3e38 < abs(value) < math.inf else fitting(value, dtype)
 
 

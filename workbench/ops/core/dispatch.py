@@ -19,12 +19,13 @@ from ...autograd.state import again_quietly, compute, local, quietly, slow_path_
 from ...autograd.tensor import InferenceTensor, Tensor, link_view, part_of, subclasses, wrap
 from ...events import emit, listeners
 from . import checks
+from .complex_rule import for_complex
 from .nodes import record_node
 from .overrides import overridden, overriding, public
 from .registry import in_formulas, non_default_arguments
 from .scalars import scalar_array
 
-NUMBER = (bool, int, float, np.number, np.bool_)
+NUMBER = (bool, int, float, complex, np.number, np.bool_)
 Performed = tuple[tuple[Tensor, ...], tuple[Tensor, ...]]  # the outputs, and what else an op's forward found out
 
 
@@ -43,6 +44,8 @@ def dispatch(op: Any, args: tuple[Any, ...]) -> Any:
 
 def perform(op: Any, args: tuple[Any, ...]) -> Performed:
     """Return the same for the rules of transforms: all outputs, and what else the op's forward found out."""
+    if state.complex_made:
+        op = for_complex(op, args)
     found = _interpret(op, args)
     return _run(op, args) if found is None else found
 
@@ -58,7 +61,7 @@ def _interpret(op: Any, args: tuple[Any, ...]) -> Performed | None:
         from .jvp import push_duals_alone
 
         return push_duals_alone(op, args)
-    is_below = op.simple and slow_path_reasons and not state.readable
+    is_below = op.simple and not state.complex_made and slow_path_reasons and not state.readable
     if is_below and not (modes.inference or modes.saved_hooks or state.anomaly):
         return (op.usual(*args),), ()  # below all transforms, or where another thread has something unusual going on
     return None
@@ -145,7 +148,7 @@ def _record(
 
 def _is_differentiable(op: Any, outs: tuple[Tensor, ...]) -> bool:
     """Return True if an op with these outputs has a derivative."""
-    return bool(outs) and outs[0]._array.dtype.kind == "f" and bool(op.formulas)
+    return bool(outs) and outs[0]._array.dtype.kind in "fc" and bool(op.formulas)
 
 
 def _array_of(t: Any) -> Any:
@@ -181,7 +184,7 @@ def _check_operand(op: Any, position: int, operand: Any, operands: list[Any]) ->
 def _promoted(op: Any, operands: list[Any]) -> list[np.ndarray]:
     """Return the operands as arrays of one dtype, which is the result's."""
     arrays = [t._array for t in operands if isinstance(t, Tensor)]
-    if len(arrays) == len(operands) and (op.kind != "float" or arrays[0].dtype.kind == "f"):
+    if len(arrays) == len(operands) and (op.kind != "float" or arrays[0].dtype.kind in "fc"):
         first = operands[0].dtype.np
         if all([a.dtype is first for a in arrays]):
             return arrays
@@ -192,7 +195,7 @@ def _promoted(op: Any, operands: list[Any]) -> list[np.ndarray]:
         else:
             standing.append((dtypes.of_number(t.item() if isinstance(t, np.generic) else t), 0))
     common = dtypes.result_type(standing)
-    if op.kind == "float" and not common.is_floating_point:
+    if op.kind == "float" and common.rank < 2:
         common = dtypes.get_default_dtype()
     arrays = [t._array if isinstance(t, Tensor) else scalar_array(t, common.np) for t in operands]
     return [a if a.dtype is common.np else quietly(a.astype, common.np) for a in arrays]
@@ -201,7 +204,7 @@ def _promoted(op: Any, operands: list[Any]) -> list[np.ndarray]:
 def refit(node: Any, grad: Any, needed: Any = None) -> Any:
     """Return the gradients as arrays, by way of tensors, which check what they are given."""
     given = [None if g is None else wrap(np.asarray(g)) for g in (grad if node.multi else [grad])]
-    out = with_grad(False, node.vjp_tensors, given if node.multi else given[0], needed)
+    out = with_grad(False, node.op.node.vjp_tensors, node, given if node.multi else given[0], needed)
     if node.arity == 1:
         return None if out is None else out._array
     return [None if t is None else t._array for t in out]
@@ -229,5 +232,5 @@ def _kind(node: Any, i: int, t: Tensor, grad: Tensor | None) -> tuple[tuple[int,
     return getattr(node, f"shape_{names[0]}", (like if op.broadcasts else t)._array.shape), like._array.dtype
 
 
-in_formulas("refit", refit, refit)
-in_formulas("fit_unpacked", fit_unpacked, fit_unpacked)
+in_formulas("refit", refit)
+in_formulas("fit_unpacked", fit_unpacked)

@@ -109,7 +109,7 @@ def _record(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, Tens
     values, extras = _run_below(op, args, level)
     outs = _lifted(op, operands, values, level)
     needs = [type(t) is Lifted and t._level is level and t.requires_grad for t in operands]
-    if local.modes.grad and True in needs and op.formulas and outs and outs[0]._array.dtype.kind == "f":
+    if local.modes.grad and True in needs and op.formulas and outs and outs[0]._array.dtype.kind in "fc":
         node = record_node(op, given, operands, extras, outs, needs)
         if node.keeps_result:
             node.saved_result = saved_as_result(outs[0])
@@ -124,7 +124,7 @@ def _push(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, Tensor
     moved = [tangent_of(t) if type(t) is Lifted and t._level is level else None for t in operands]
     values, extras = _run_below(op, args, level)
     outs = _lifted(op, operands, values, level)
-    if op.formulas and any(t is not None for t in moved) and outs and outs[0]._array.dtype.kind == "f":
+    if op.formulas and any(t is not None for t in moved) and outs and outs[0]._array.dtype.kind in "fc":
         if listeners:
             emit(("pushing", op, tuple([given[name] for name in op.caller_args]), outs, level))
         with below(level):
@@ -162,7 +162,7 @@ def _push_duals_within(op: Any, args: tuple[Any, ...], depth: int) -> tuple[Tens
         if op.prepare is not None:
             args = op.prepare(args)
         outs, extras = unpushed(op.perform, args)
-        if outs and outs[0]._array.dtype.kind == "f" and op.formulas:
+        if outs and outs[0]._array.dtype.kind in "fc" and op.formulas:
             push_duals(op, args, op.operands(dict(zip(op.order, args, strict=True))), outs, extras)
     return outs, extras
 

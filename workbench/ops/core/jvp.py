@@ -300,7 +300,7 @@ def _alone_text(op: Any, duals: bool = False) -> str:
         moving = ", ".join([f"m{i} is not None" for i in operands])
         shared = " or ".join([f"m{i} is not None and t is m{i}._array" for i in operands])
         lines += [
-            "if still or out.dtype.kind != 'f':",
+            "if still or out.dtype.kind not in 'fc':",
             f"    return (lifted,), tuple([{lift_extra} for a in {extras}])",
             f"args, moved = ({arrays},), ({moved},)",
             f"t = (op.slopes.get(({moving},)) or formula(op, moved, ARRAYS))(args, moved, (out,), {extras})",

@@ -17,6 +17,7 @@ from ...autograd.node import edge_of, in_scope, sequence
 from ...autograd.saved_tensors import FREED, Packed, SavedOutput, save_results
 from ...autograd.state import scope_threads
 from ...autograd.tensor import Tensor
+from .complex_rule import node_for
 from .registry import ARRAYS, TENSORS
 from .saving import fit_of, saved_as
 
@@ -56,7 +57,7 @@ def record_node(
         outs: The outputs, which get the node as their `grad_fn`.
         needs: For each operand, whether a gradient is wanted.
     """
-    node = op.node()
+    node = node_for(op, operands, outs) if state.complex_made else op.node()
     node.extra = in_scope() if scope_threads else None
     node.seq = next(sequence)  # before the edges, as in PyTorch: reading a view's edge may create its node
     if op.variadic:
@@ -162,15 +163,16 @@ def written(op: Any, name: str, method: str, words: dict[str, Any]) -> Any:
         names = dict.fromkeys(["grad", "node", *reads.tensors, *(f"{s}_shape" for s in reads.shapes), *reads.arguments])
         tree = ast.parse(f"lambda {', '.join(names)}, **others: {text}", mode="eval")
         file, first = op.declared
-        ast.increment_lineno(tree, _line_of(file, first, f'{name}="{op.formulas[name]}"') - 1)
+        ast.increment_lineno(tree, _line_of(file, first, f'"{op.formulas[name]}"', f"{name}=") - 1)
         known[name, method] = eval(compile(tree, file, "eval"), words)
     return known[name, method]
 
 
-def _line_of(file: str, first: int, formula: str) -> int:
+def _line_of(file: str, first: int, formula: str, argument: str) -> int:
     """Return the line of a formula: the first with its text from where the op is declared, else where that begins."""
     lines = linecache.getlines(file)[first - 1 : first + 29]
-    return next((first + i for i, line in enumerate(lines) if formula in line), first)
+    places = [[i for i, line in enumerate(lines) if text in line] for text in (argument + formula, formula)]
+    return first + min(places[0] or places[1], default=0)
 
 
 def release(node: Any) -> bool:

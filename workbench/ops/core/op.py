@@ -1,7 +1,8 @@
 """Declare an op: one statement gives its name, its forward on arrays and its derivative.
 
-    sin = define("SinBackward0", "sin(Tensor self)", np.sin, kind="float", self="grad * cos(self)", samples="r(3)")
+    sin = define("sin(Tensor self)", np.sin, kind="float", self="grad * cos(self)")
 
+In the graph, its node is `SinBackward0`, as PyTorch's rule is; `node` names another one, such as `SumBackward1`.
 `Tensor` marks an argument with an edge in the graph, `Kept` a tensor that a formula may read but that has none,
 `Tensor[]` and `Kept[]` lists of these. Arguments after a `;` don't come from the caller, but are computed on the way:
 such tensors are PyTorch's second results, and are saved after the others. The kinds:
@@ -29,6 +30,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from ...autograd import state
 from ...autograd.state import local
 from ...autograd.tensor import Tensor
 from . import codegen, nodes
@@ -52,6 +54,12 @@ from .registry import (
 TANGENTS = {"pointwise": "pointwise", "float": "pointwise", "tensors": "pointwise", "view": "linear", "views": "linear"}
 
 
+def dispatch_complex(op: Any, args: tuple[Any, ...]) -> Any:
+    """Run an op that makes complex numbers of real ones: no compiled function does that."""
+    state.complex_made = True
+    return dispatch(op, args)
+
+
 class Op:
     """A declared operation. Its signature is read on first use, as most programs use few operations.
 
@@ -62,11 +70,10 @@ class Op:
 
     def __init__(
         self,
-        node_name: str,
         signature: str,
         forward: Callable[..., Any],
+        node: str,
         kind: str,
-        samples: str,
         prepare: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None,
         tangent: str | None,
         batch: str | None,
@@ -75,9 +82,10 @@ class Op:
         formulas: dict,
         meaning: str = "",
     ) -> None:
-        self.node_name, self.signature, self.forward = node_name, signature, forward
-        self.kind, self.samples, self.prepare, self.formulas = kind, samples, prepare, formulas
+        self.signature, self.forward = signature, forward
+        self.kind, self.prepare, self.formulas = kind, prepare, formulas
         self.name = signature[: signature.index("(")]
+        self.node_name = node or (f"{self.name.title().replace('_', '')}Backward0" if formulas else self.name)
         self.several = kind in ("views", "several")
         self.results = results
         self.promotes = kind in ("pointwise", "float", "tensors")
@@ -87,7 +95,9 @@ class Op:
         if batch is not None:
             self.batch = batch
         self.slopes: dict[str, Any] = {}
-        caller = sys._getframe(2)
+        caller = sys._getframe(1)
+        while caller.f_globals is globals() and caller.f_back:
+            caller = caller.f_back
         self.declared = caller.f_code.co_filename, caller.f_lineno  # where a debugger shows its formulas
         self.doc = described(self, meaning)
 
@@ -192,13 +202,12 @@ MADE: dict[str, Callable[[Op], Any]] = {
 
 
 def define(
-    node_name: str,
     signature: str,
     forward: Callable[..., Any],
     *,
+    node: str = "",
     meaning: str = "",
     kind: str = "plain",
-    samples: str = "",
     prepare: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None = None,
     tangent: str | None = None,
     batch: str | None = None,
@@ -221,7 +230,7 @@ def define(
     the function takes `out`; with `in_place`, a twin whose name ends in `_` writes in place (registry.py lists the
     values of both); `also` lists second names.
     """
-    op = Op(node_name, signature, forward, kind, samples, prepare, tangent, batch, out, results, formulas, meaning)
+    op = Op(signature, forward, node, kind, prepare, tangent, batch, out, results, formulas, meaning)
     (SEVERAL if op.several else REGISTRY)[op.name] = op
     function = op_function(op, dispatch)
     function.op, op.function = op, function
@@ -236,6 +245,12 @@ def define(
         setattr(Tensor, op.name, op.function)
         declare_variants(op.name, function, in_place, also)
     return function
+
+
+def elementary(name: str, forward: Callable[..., Any], slope: str, meaning: str, **options: Any) -> Callable[..., Any]:
+    """Declare a function of one number: its name, its forward, its derivative and its meaning, often in one line."""
+    options |= {"kind": "float", "out": True, "in_place": True}
+    return define(f"{name}(Tensor self)", forward, meaning=meaning, self=slope, **options)
 
 
 def operation(

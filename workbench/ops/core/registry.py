@@ -76,10 +76,10 @@ def declare_variants(name: str, function: Callable[..., Any], in_place: InPlace,
         WRITES[f"{name}_"] = in_place
 
 
-def in_formulas(name: str, arrays: Any, tensors: Any) -> None:
-    """Let formulas say `name`: a function or a number for arrays, and one for tensors."""
+def in_formulas(name: str, arrays: Any, tensors: Any = None) -> None:
+    """Let formulas say `name`: a function or a number for arrays, and for tensors another one or the same."""
     ARRAYS[name] = arrays
-    TENSORS[name] = tensors
+    TENSORS[name] = arrays if tensors is None else tensors
 
 
 def explained(signature: str, text: str) -> str:

@@ -39,4 +39,10 @@ def fit_of(operands: list[Any], kept: list[Any], needs: list[bool], result: np.n
     else:
         if all([isinstance(t, Tensor) and t._array.shape == shape for t in kept]):
             return None
-    return tuple([(t._array.shape, t._array.dtype) if need else None for t, need in zip(operands, needs, strict=True)])
+    wide = result.dtype if result.dtype.kind == "c" else None  # of whose gradients the real part is taken at the end
+    return tuple(
+        [
+            (t._array.shape, t._array.dtype if wide is None or t._array.dtype.kind == "c" else wide) if need else None
+            for t, need in zip(operands, needs, strict=True)
+        ]
+    )

@@ -35,7 +35,13 @@ class ScalarCache(dict):
         return array
 
 
-_FLOATS = {dtype: ScalarCache(dtype) for dtype in map(np.dtype, ("float16", "float32", "float64"))}
+_FLOATS = {
+    dtype: ScalarCache(dtype) for dtype in map(np.dtype, ("float16", "float32", "float64", "complex64", "complex128"))
+}
 _INTEGERS = {dtype: ScalarCache(dtype) for dtype in map(np.dtype, ("uint8", "int32", "int64"))}
 # By the number's type and the tensor's dtype. True is no key: its type is neither.
-SCALARS: dict[type, dict[np.dtype, ScalarCache]] = {float: _FLOATS, int: _FLOATS | _INTEGERS}
+SCALARS: dict[type, dict[np.dtype, ScalarCache]] = {
+    float: _FLOATS,
+    int: _FLOATS | _INTEGERS,
+    complex: {dtype: cache for dtype, cache in _FLOATS.items() if dtype.kind == "c"},
+}

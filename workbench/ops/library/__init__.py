@@ -6,8 +6,8 @@ The front door of the package loads them. Those below that give Tensor no method
 from importlib import import_module
 from typing import Any
 
-from ...absent import NO_ATTRIBUTE, Absent, names
 from ...autograd.tensor import Tensor, refuse_writes
+from ...compat.absent import NO_ATTRIBUTE, Absent, names
 from ..core.names import FUNCTIONS as _OF_ALL
 from ..core.names import give_names
 from . import (
@@ -21,6 +21,7 @@ from . import (
     fused,
     grids,
     linalg,
+    linalg_norms,
     matrices,
     nan_sums,
     norms,
@@ -75,6 +76,7 @@ __all__ = [
     "fused",
     "grids",
     "linalg",
+    "linalg_norms",
     "matrices",
     "nan_sums",
     "norms",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -38,7 +38,7 @@ def _only_floats(name: str) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
 def _largest(a: np.ndarray, axes: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
     """Return the elements, at least in single precision, and the largest: less it, no exponential overflows."""
     wide = a.astype(np.float32) if a.itemsize < 4 else a
-    return wide, np.maximum.reduce(wide, axis=axes, keepdims=True, initial=-np.inf)
+    return wide, np.maximum.reduce(cast(Any, wide).real, axis=axes, keepdims=True, initial=-np.inf)
 
 
 def _settled(a: np.ndarray, axes: tuple[int, ...], bound: float) -> np.ndarray:
@@ -80,30 +80,24 @@ def _logsumexp_of(a: np.ndarray, dim: tuple[int, ...], keepdim: bool) -> np.ndar
 
 
 _softmax = define(
-    "SoftmaxBackward0",
     "softmax(Tensor self, dim)",
     _softmax_of,
     prepare=_only_floats("softmax"),
     self="result * (grad - total(grad * result, dim))",
     tangent="pointwise",
-    samples="r(3), 0; r(2, 3), 1; r(), 0",
 )
 _log_softmax = define(
-    "LogSoftmaxBackward0",
     "log_softmax(Tensor self, dim)",
     _log_softmax_of,
     prepare=_only_floats("log_softmax"),
     self="grad - exp(result) * total(grad, dim)",
     tangent="self_t - total(exp(result) * self_t, dim)",
-    samples="r(3), 0; r(2, 3), 0; r(), 0",
 )
 _logsumexp = define(
-    "LogsumexpBackward0",
     "logsumexp(Tensor self, dim, keepdim)",
     in_rows(_logsumexp_of),
     self="restored(grad, self, dim, keepdim) * exp(self - restored(result, self, dim, keepdim))",
     tangent="reduction",
-    samples="r(3), (0,), False; r(2, 3), (0, 1), False; r(2, 3), (1,), True",
 )
 
 
@@ -153,27 +147,23 @@ def logsumexp(self: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
         >>> torch.logsumexp(torch.tensor([1000.0, 1000.0]), dim=0)
         tensor(1000.6932)
     """
-    self = self if self._array.dtype.kind == "f" else self.to(dtypes.get_default_dtype())
+    self = self if self._array.dtype.kind in "fc" else self.to(dtypes.get_default_dtype())
     return _logsumexp(self, dims_of(dim, self._array.ndim), bool_of("logsumexp", "keepdim", 2, keepdim))
 
 
 leaky_relu = define(
-    "LeakyReluBackward0",
     "leaky_relu(Tensor self, negative_slope)",
     lambda a, slope: np.where(a > SCALARS[int][a.dtype][0], a, a * SCALARS[float][a.dtype][slope]),
     prepare=only_floats("leaky_relu_cpu"),
     self="leaky_relu_backward(grad, self, negative_slope)",
     tangent="pointwise",
-    samples="r(3), 0.1",
 )
 define(
-    "LeakyReluBackwardBackward0",
     "leaky_relu_backward(Tensor grad_output, Tensor self, negative_slope)",
     lambda g, a, slope: np.where(a > 0, g, g * slope),
     grad_output="leaky_relu_backward(grad, self, negative_slope)",
     self="zeros_like(grad)",
     tangent="pointwise",
-    samples="r(3), r(3), 0.1",
 )
 explained(
     "leaky_relu_backward(grad_output, self, negative_slope)",
@@ -193,33 +183,29 @@ def _elu_of(a: np.ndarray, alpha: float, scale: float, input_scale: float) -> np
 
 
 elu = define(
-    "EluBackward0",
     "elu(Tensor self, alpha; scale, input_scale)",
     _elu_of,
     prepare=only_floats("elu_cpu"),
     # the exponential of what is positive would overflow, and spoil the second derivative
     self="where(self <= 0, grad * (alpha * scale * input_scale) * exp(negative(self) * input_scale), grad * scale)",
     tangent="pointwise",
-    samples="r(4), 1.5, 1, 1",
 )
 # In place, the input is gone and the derivative uses the result, whose sign must be the input's.
 leaky_relu_ = define(
-    "LeakyReluBackward1",
     "leaky_relu_(Tensor self, negative_slope)",
     leaky_relu.op.forward,
+    node="LeakyReluBackward1",
     prepare=leaky_relu.op.prepare,
     self="leaky_relu_backward(grad, result, same_sign('leakyReLu', negative_slope))",
     tangent="pointwise",
-    samples="r(3), 0.1",
 )
 elu_ = define(
-    "EluBackward1",
     "elu_(Tensor self, alpha, scale, input_scale)",
     elu.op.forward,
+    node="EluBackward1",
     prepare=elu.op.prepare,
     self="where(result <= 0, grad * input_scale * (result + same_sign('elu', alpha) * scale), grad * scale)",
     tangent="pointwise",
-    samples="r(4), 1.5, 1, 1",
 )
 
 
@@ -229,15 +215,13 @@ def _same_sign(name: str, slope: float) -> float:
     return slope
 
 
-in_formulas("same_sign", _same_sign, _same_sign)
+in_formulas("same_sign", _same_sign)
 silu = define(
-    "SiluBackward0",
     "silu(Tensor self)",
     lambda a: a * logistic(a),
     prepare=only_floats("silu_cpu"),
     self="grad * sigmoid(self) * (1 + self * (1 - sigmoid(self)))",
     tangent="pointwise",
-    samples="r(3)",
 )
 
 
@@ -248,23 +232,20 @@ def _softplus_of(a: np.ndarray, beta: float, threshold: float) -> np.ndarray:
 
 
 softplus = define(
-    "SoftplusBackward0",
     "softplus(Tensor self, beta, threshold)",
     _softplus_of,
     prepare=only_floats("softplus_cpu"),
     self="where(self * beta > threshold, grad, grad * sigmoid(self * beta))",
     tangent="pointwise",
-    samples="r(3), 2.0, 1.5",
 )
 logsigmoid = define(
-    "LogSigmoidBackward0",
     "logsigmoid(Tensor self)",
     in_rows(lambda a: -np.logaddexp(-a, 0)),
+    node="LogSigmoidBackward0",
     meaning="Return `log(sigmoid(x))` for each element x, accurate even if the sigmoid is near zero.",
     prepare=only_floats("log_sigmoid_cpu"),
     self="grad * sigmoid(-self)",
     tangent="pointwise",
-    samples="r(3)",
 )
 
 # The normal distribution, and the curve with which tanh comes close to it.
@@ -294,13 +275,11 @@ def _gelu(a: np.ndarray, approximate: str) -> np.ndarray:
 
 
 _gelu_op = define(
-    "GeluBackward0",
     "gelu(Tensor self, approximate)",
     _gelu,
     prepare=only_floats("GeluKernelImpl"),
     self="grad * (gelu_slope(self) if approximate == 'none' else gelu_slope_by_tanh(self))",
     tangent="pointwise",
-    samples="r(3), 'none'; r(3), 'tanh'",
 )
 
 

@@ -15,12 +15,13 @@ from ...autograd.state import local
 from ...autograd.tensor import Tensor, wrap
 from ..comparison import where
 from ..core.checks import check_tensor, dim_index, dims_of, int_of, ints_of, numpy_names
+from ..core.complex_rule import only_real
 from ..core.op import define, operation
 from ..core.results import as_int64, into
 from ..join_split import cat, stack
 from ..linear import dot, mm
 from ..shape import _unsafe_view
-from .linalg import vector_norm
+from .linalg_norms import vector_norm
 from .order import sort
 from .spread import std, var
 
@@ -343,6 +344,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0) -> Tensor:
         tensor([[5., 1.]])
     """
     for name, t in (("X1", x1), ("X2", x2)):
+        only_real(f"R:cdist only supports floating-point dtypes, {name} got: {t.dtype.word}", t)
         if t._array.ndim < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {t._array.ndim}D")
     if (n := x1._array.shape[-1]) != (m := x2._array.shape[-1]):
@@ -441,12 +443,7 @@ def _places_of(found: np.ndarray, edges: np.ndarray, right: bool, small: bool) -
     return np.asarray(at, np.int32 if small else np.int64)
 
 
-_places = define(
-    "searchsorted",
-    "places_of(Tensor values, Tensor edges, right, small)",
-    _places_of,
-    samples="r(3), w.tensor([-1.0, 0.0, 1.0]), False, False; r(2, 3), w.tensor([[-1.0, 0.0], [0.0, 1.0]]), True, True",
-)
+_places = define("places_of(Tensor values, Tensor edges, right, small)", _places_of, node="searchsorted")
 
 
 def _placed(values: Any, edges: Tensor, right: bool, small: bool) -> Tensor:
@@ -474,6 +471,7 @@ def searchsorted(
         >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 4]))
         tensor([1, 2])
     """
+    only_real("searchsorted_out_cpu", sorted_sequence)
     if side not in (None, "left", "right"):
         raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
     return _placed(input, sorted_sequence, right or side == "right", out_int32)
@@ -496,14 +494,14 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
     """
     if boundaries._array.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries._array.ndim})")
+    only_real("searchsorted_out_cpu", boundaries)
     return _placed(input, boundaries, right, out_int32)
 
 
 _isin = define(
-    "isin",
     "isin_of(Tensor elements, Tensor tests, unique, invert)",
     lambda one, two, unique, invert: np.asarray(np.isin(one, two, unique, invert)),
-    samples="r(3), r(2), False, False; r(2, 3), r(4), False, True",
+    node="isin",
 )
 
 
@@ -547,6 +545,7 @@ def unique(
         (tensor([1, 3]), tensor([1, 2]))
     """
     name = "_unique2" if dim is None else "unique_dim"
+    only_real("unique" if dim is None else name, self)
     if is_batched(self) is not None:
         raise RuntimeError(errors.VMAP_DYNAMIC.format(name))
     if self.requires_grad and local.modes.grad:

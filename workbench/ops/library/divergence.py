@@ -6,6 +6,7 @@ import numpy as np
 
 from ...autograd.tensor import Tensor
 from ...errors import warn
+from ..core.complex_rule import only_real
 from ..core.op import define
 from .losses import _reduction
 
@@ -22,14 +23,12 @@ def _xlogy_of(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 xlogy = define(
-    "XlogyBackward0",
     "xlogy(Tensor self, Tensor other)",
     _xlogy_of,
     kind="float",
     meaning="Return `input * log(other)`, and 0 where `input` is 0 and `other` isn't nan.",
     self="where(self == 0, where(other <= 0, 0, grad * log(other)), grad * log(other))",
     other="grad * self / other",
-    samples="p(3), p(3); r(2, 3), p(3); r(3), p()",
     out=True,
     in_place=True,
 )
@@ -69,6 +68,7 @@ def kl_div(
     """
     if reduction == "mean" and size_average is None and reduce is None:
         warn(MEAN_OF_ALL)
+    only_real("R:kl_div: Complex inputs not supported.", input, target)
     if "f" != input._array.dtype.kind or "f" != target._array.dtype.kind:
         raise RuntimeError("kl_div: Integral inputs not supported.")
     how = _reduction(size_average, reduce, "sum" if reduction == "batchmean" else reduction)

@@ -105,22 +105,20 @@ def multinomial(self: Tensor, num_samples: int, replacement: bool = False, *, ge
 
 
 _bernoulli = define(
-    "BernoulliBackward0",
     "bernoulli_draw(Tensor self, Kept noise)",
     lambda a, noise: (noise < a).astype(a.dtype),
+    node="BernoulliBackward0",
     batch="pointwise",
     self="zeros_like(grad)",
     tangent="zeros_like(self_t)",
-    samples="r(3), ones(3)",
 )
 _poisson = define(
-    "PoissonBackward0",
     "poisson_draw(Tensor self, Kept numbers)",
     lambda a, numbers: numbers.astype(a.dtype),
+    node="PoissonBackward0",
     batch="pointwise",
     self="zeros_like(grad)",
     tangent="zeros_like(self_t)",
-    samples="r(3), ones(3)",
 )
 
 

@@ -8,87 +8,45 @@ import math
 import numpy as np
 
 from ..core.checks import FEW
+from ..core.op import elementary
 from ..core.registry import abbreviation, in_formulas
-from ..math import elementary
 
-in_formulas("pi", math.pi, math.pi)
+in_formulas("pi", math.pi)
 abbreviation("scaled(g, weight)", "g if weight is None else g * weight")
 
 rsqrt = elementary(
-    "RsqrtBackward0",
-    "rsqrt(Tensor self)",
-    lambda a: 1.0 / np.sqrt(a),
-    meaning="Return `1 / sqrt(x)` for each element x.",
-    self="-0.5 * grad * result ** 3",
-    samples="p(3)",
+    "rsqrt", lambda a: 1.0 / np.sqrt(a), "-0.5 * grad * result ** 3", "Return `1 / sqrt(x)` for each element x."
 )
 log1p = elementary(
-    "Log1PBackward0",
-    "log1p(Tensor self)",
-    np.log1p,
-    meaning="Return `log(1 + x)` for each element x, accurate even if x is near zero.",
-    self="grad / (self + 1)",
-    samples="p(3)",
+    "log1p", np.log1p, "grad / (self + 1)", "Return `log(1 + x)` for each element x, accurate even if x is near zero."
 )
 expm1 = elementary(
-    "Expm1Backward0",
-    "expm1(Tensor self)",
-    np.expm1,
-    meaning="Return `exp(x) - 1` for each element x, accurate even if x is near zero.",
-    self="grad * (result + 1)",
-    samples="r(3)",
+    "expm1", np.expm1, "grad * (result + 1)", "Return `exp(x) - 1` for each element x, accurate even if x is near zero."
 )
-tan = elementary(
-    "TanBackward0",
-    "tan(Tensor self)",
-    np.tan,
-    meaning="Return the tangent of each element, an angle in radians.",
-    self="grad * (1 + result ** 2)",
-    samples="r(3)",
-)
+tan = elementary("tan", np.tan, "grad * (1 + result ** 2)", "Return the tangent of each element, an angle in radians.")
 asin = elementary(
-    "AsinBackward0",
-    "asin(Tensor self)",
+    "asin",
     np.arcsin,
-    meaning="Return the arc sine of each element: the angle in radians, -pi/2 to pi/2, with this sine.",
-    self="grad * rsqrt(-self * self + 1)",
-    samples="p(3) / 2.5",
+    "grad * rsqrt(-self * self + 1)",
+    "Return the arc sine of each element: the angle in radians, -pi/2 to pi/2, with this sine.",
     also=("arcsin",),
 )
 acos = elementary(
-    "AcosBackward0",
-    "acos(Tensor self)",
+    "acos",
     np.arccos,
-    meaning="Return the arc cosine of each element: the angle in radians, from 0 to pi, with this cosine.",
-    self="grad * -rsqrt(-self * self + 1)",
-    samples="p(3) / 2.5",
+    "grad * -rsqrt(-self * self + 1)",
+    "Return the arc cosine of each element: the angle in radians, from 0 to pi, with this cosine.",
     also=("arccos",),
 )
 atan = elementary(
-    "AtanBackward0",
-    "atan(Tensor self)",
+    "atan",
     np.arctan,
-    meaning="Return the arc tangent of each element: the angle in radians, -pi/2 to pi/2, with this tangent.",
-    self="grad / (self * self + 1)",
-    samples="r(3)",
+    "grad / (self * self + 1)",
+    "Return the arc tangent of each element: the angle in radians, -pi/2 to pi/2, with this tangent.",
     also=("arctan",),
 )
-sinh = elementary(
-    "SinhBackward0",
-    "sinh(Tensor self)",
-    np.sinh,
-    meaning="Return the hyperbolic sine of each element.",
-    self="grad * cosh(self)",
-    samples="r(3)",
-)
-cosh = elementary(
-    "CoshBackward0",
-    "cosh(Tensor self)",
-    np.cosh,
-    meaning="Return the hyperbolic cosine of each element.",
-    self="grad * sinh(self)",
-    samples="r(3)",
-)
+sinh = elementary("sinh", np.sinh, "grad * cosh(self)", "Return the hyperbolic sine of each element.")
+cosh = elementary("cosh", np.cosh, "grad * sinh(self)", "Return the hyperbolic cosine of each element.")
 
 STEPS = 16  # expansions of erf in one unit
 LAST = 6  # beyond which erf is 1
@@ -122,10 +80,8 @@ def _erf(a: np.ndarray) -> np.ndarray:
 
 
 erf = elementary(
-    "ErfBackward0",
-    "erf(Tensor self)",
+    "erf",
     _erf,
-    meaning="Return the error function: 2 / sqrt(pi) times the integral of exp(-t²) from 0 to the element.",
-    self="2 / pi ** 0.5 * exp(-(self ** 2)) * grad",
-    samples="r(3); r()",
+    "2 / pi ** 0.5 * exp(-(self ** 2)) * grad",
+    "Return the error function: 2 / sqrt(pi) times the integral of exp(-t²) from 0 to the element.",
 )

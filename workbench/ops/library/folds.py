@@ -35,24 +35,12 @@ def _to_images(a: np.ndarray, size: Ints, kernel: Ints, dilation: Ints, padding:
 
 
 _im2col = define(
-    "Im2ColBackward0",
-    f"im2col(Tensor self, {_HOW})",
-    _to_columns,
-    batch="in front",
-    self=f"col2im(grad, last_two(self.shape), {_HOW})",
-    tangent="linear",
-    samples="r(2, 2, 3, 4), (2, 3), (1, 1), (0, 1), (1, 2); r(2, 4, 3), (2, 2), (2, 1), (1, 0), (2, 1)",
+    f"im2col(Tensor self, {_HOW})", _to_columns, batch="in front", self=f"col2im(grad, last_two(self.shape), {_HOW})"
 )
 _col2im = define(
-    "Col2ImBackward0",
-    f"col2im(Tensor self, output_size, {_HOW})",
-    _to_images,
-    batch="in front",
-    self=f"im2col(grad, {_HOW})",
-    tangent="linear",
-    samples="r(1, 12, 4), (3, 4), (2, 3), (1, 1), (0, 1), (1, 2); r(8, 4), (3, 3), (2, 2), (1, 1), (0, 0), (1, 1)",
+    f"col2im(Tensor self, output_size, {_HOW})", _to_images, batch="in front", self=f"im2col(grad, {_HOW})"
 )
-in_formulas("last_two", *[lambda shape: tuple(shape[-2:])] * 2)
+in_formulas("last_two", lambda shape: tuple(shape[-2:]))
 
 
 def _two(function: str, name: str, position: int, value: Any) -> Ints:
@@ -166,4 +154,4 @@ def fold(
 
 def _check_kernel(kernel: str, t: Tensor) -> None:
     """Raise NotImplementedError for integers, but not for masks."""
-    only_floats(kernel, but="b")((t,))
+    only_floats(kernel, but="bc")((t,))

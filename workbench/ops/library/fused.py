@@ -32,30 +32,26 @@ def _addcmul_of(a: np.ndarray, b: np.ndarray, c: np.ndarray, value: float) -> np
 
 
 _addcmul = define(
-    "AddcmulBackward0",
     "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, value)",
     _addcmul_of,
     kind="pointwise",
     self="grad",
     tensor1="grad * (tensor2 * value)",
     tensor2="grad * (tensor1 * value)",
-    samples="r(3), r(3), r(3), 1; r(3), r(2, 1), r(3), 0.5; r(2, 3), r(3), r(), -2",
 )
 _addcdiv = define(
-    "AddcdivBackward0",
     "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, value)",
     lambda a, b, c, value: a + (b if value == 1 else a.dtype.type(value) * b) / c,
     kind="pointwise",
     self="grad",
     tensor1="grad * (value / tensor2)",
     tensor2="-grad * (value * tensor1 / (tensor2 * tensor2))",
-    samples="r(3), r(3), p(3), 1; r(3), r(2, 1), p(3), 0.5; r(2, 3), r(3), p(), -2",
 )
 
 
 def _lerp_of(a: np.ndarray, b: np.ndarray, weight: Any) -> np.ndarray:
     """Interpolate from the nearer end, so that a weight of 1 gives exactly the other."""
-    if a.dtype.kind != "f":
+    if a.dtype.kind not in "fc":
         kernel = "lerp_kernel_tensor" if isinstance(weight, np.ndarray) else "lerp_kernel_scalar"
         raise NotImplementedError(errors.NO_KERNEL.format(kernel, dtypes.of(a).word))
     if not isinstance(weight, np.ndarray):
@@ -64,23 +60,21 @@ def _lerp_of(a: np.ndarray, b: np.ndarray, weight: Any) -> np.ndarray:
 
 
 _lerp_number = define(
-    "LerpBackward0",
     "lerp_number(Tensor self, Tensor end, weight)",
     _lerp_of,
+    node="LerpBackward0",
     kind="tensors",
     self="grad * (1 - weight)",
     end="grad * weight",
-    samples="r(3), r(3), 0.25; r(2, 1), r(3), 0.75; r(3), r(), 1",
 )
 _lerp = define(
-    "LerpBackward1",
     "lerp(Tensor self, Tensor end, Tensor weight)",
     _lerp_of,
+    node="LerpBackward1",
     kind="tensors",
     self="grad * (1 - weight)",
     end="grad * weight",
     weight="grad * (end - self)",
-    samples="r(3), r(3), r(3); r(2, 1), r(3), p(3); r(3), r(), p()",
 )
 
 
@@ -135,7 +129,7 @@ def addcdiv(
         return into("addcdiv", out, addcdiv, self, tensor1, tensor2, value=value)
     checks.check_tensor("addcdiv", "input", 0, self)
     _three("addcdiv", ("tensor1", tensor1), ("tensor2", tensor2))
-    if not tensor1.dtype.is_floating_point and not tensor2.dtype.is_floating_point:
+    if tensor1.dtype.rank < 2 and tensor2.dtype.rank < 2:
         raise RuntimeError(INTEGER_DIVISION)
     return _addcdiv(self, tensor1, tensor2, checks.number_of("addcdiv", "value", None, value))
 
@@ -167,17 +161,14 @@ def lerp(self: Tensor, end: Tensor, weight: Any) -> Tensor:
 # Products of matrices and vectors, added to what is expanded to their shape.
 
 _addmv = define(
-    "AddmvBackward0",
     "addmv(Tensor self, Tensor mat, Tensor vec, beta, alpha)",
     lambda a, mat, vec, beta, alpha: added_to(a, dotted(mat, vec), beta, alpha),
     self="times(sum_to(grad, self.shape), beta)",
     mat="times(unsqueeze(grad, 1) * vec, alpha)",
     vec="times(mv(t(mat), grad), alpha)",
     tangent="times(mv(mat_t, vec), alpha) + times(mv(mat, vec_t), alpha) + times(self_t, beta)",
-    samples="r(2), r(2, 3), r(3), 1, 1; r(1), r(2, 3), r(3), 0.5, 2",
 )
 _addr = define(
-    "AddrBackward0",
     "addr(Tensor self, Tensor vec1, Tensor vec2, beta, alpha)",
     lambda a, vec1, vec2, beta, alpha: added_to(a, np.multiply.outer(vec1, vec2), beta, alpha, reads=True),
     self="times(sum_to(grad, self.shape), beta)",
@@ -185,7 +176,6 @@ _addr = define(
     vec2="times(mv(t(grad), vec1), alpha)",
     tangent="times(unsqueeze(vec1_t, 1) * vec2, alpha) + times(unsqueeze(vec1, 1) * vec2_t, alpha) "
     "+ times(self_t, beta)",
-    samples="r(2, 3), r(2), r(3), 1, 1; r(3), r(2), r(3), 0.5, 2",
 )
 in_formulas(
     "over_batch",
@@ -193,17 +183,14 @@ in_formulas(
     lambda grad, shape: grad.unsqueeze(0).expand(shape[0], *grad.shape),
 )
 _baddbmm = define(
-    "BaddbmmBackward0",
     "baddbmm(Tensor self, Tensor batch1, Tensor batch2, beta, alpha)",
     lambda a, batch1, batch2, beta, alpha: added_to(a, np.matmul(batch1, batch2), beta, alpha, reads=True),
     self="times(sum_to(grad, self.shape), beta)",
     batch1="times(bmm(grad, transpose(batch2, 1, 2)), alpha)",
     batch2="times(bmm(transpose(batch1, 1, 2), grad), alpha)",
     tangent="times(bmm(batch1_t, batch2), alpha) + times(bmm(batch1, batch2_t), alpha) + times(self_t, beta)",
-    samples="r(2, 2, 4), r(2, 2, 3), r(2, 3, 4), 1, 1; r(4), r(2, 2, 3), r(2, 3, 4), 0.5, 2",
 )
 _addbmm = define(
-    "AddbmmBackward0",
     "addbmm(Tensor self, Tensor batch1, Tensor batch2, beta, alpha)",
     lambda a, batch1, batch2, beta, alpha: added_to(
         a, np.add.reduce(np.matmul(batch1, batch2), 0, a.dtype), beta, alpha
@@ -213,14 +200,13 @@ _addbmm = define(
     batch2="times(bmm(transpose(batch1, 1, 2), over_batch(grad, batch1.shape)), alpha)",
     tangent="times(sum_dim(bmm(batch1_t, batch2), (0,), False), alpha) "
     "+ times(sum_dim(bmm(batch1, batch2_t), (0,), False), alpha) + times(self_t, beta)",
-    samples="r(2, 4), r(2, 2, 3), r(2, 3, 4), 1, 1; r(4), r(2, 2, 3), r(2, 3, 4), 0.5, 2",
 )
 
 
 def _factors(name: str, dtype: dtypes.dtype, beta: Any, alpha: Any) -> tuple[Any, Any]:
     """beta and alpha as numbers; among integers they lose their fraction."""
     both = [checks.number_of(name, argument, None, n) for argument, n in (("beta", beta), ("alpha", alpha))]
-    return tuple(both if dtype.is_floating_point else map(int, both))  # type: ignore[return-value]
+    return tuple(both if dtype.rank > 1 else map(int, both))  # type: ignore[return-value]
 
 
 @operation(in_place=True)
@@ -247,7 +233,7 @@ def addr(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: fl
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {t._array.ndim}-D")
     beta, alpha = (checks.number_of("addr", name, None, n) for name, n in (("beta", beta), ("alpha", alpha)))
     for name, n in (("beta", beta), ("alpha", alpha)):
-        if isinstance(n, float) and not any(t.dtype.is_floating_point for t in (self, vec1, vec2)):
+        if isinstance(n, float) and not any(t.dtype.rank > 1 for t in (self, vec1, vec2)):
             raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
     checks.expanded(self, (vec1._array.size, vec2._array.size))
     wanted = dtypes.result_type([(t.dtype, 2 if t._array.ndim else 1) for t in (self, vec1, vec2)])

@@ -169,22 +169,17 @@ def _unpadded(rows: Any, indices: Any, padding_idx: int | None) -> Any:
     return rows if padding_idx is None else rows * (indices != padding_idx)[..., None]
 
 
-in_formulas("unpadded", _unpadded, _unpadded)
+in_formulas("unpadded", _unpadded)
 _embedding = define(
-    "EmbeddingBackward0",
     "embedding(Tensor weight, Kept indices, padding_idx)",
     lambda a, indices, padding_idx: a[indices],
     weight="embedding_backward(grad, indices, weight.shape[0], padding_idx)",
-    tangent="linear",
-    samples="r(3, 2), w.tensor([2, 0, 2]), None; r(3, 2), w.tensor([[2], [0]]), None; r(3, 1), w.tensor(1), None",
 )
 define(
-    "EmbeddingDenseBackwardBackward0",
     "embedding_backward(Tensor grad_output, Kept indices, num_weights, padding_idx)",
     _added_rows,
+    node="EmbeddingDenseBackwardBackward0",
     grad_output="unpadded(embedding(grad, indices, padding_idx), indices, padding_idx)",
-    tangent="linear",
-    samples="r(3, 2), w.tensor([2, 0, 2]), 3, None; r(2, 1, 2), w.tensor([[2], [0]]), 3, 2; r(2), w.tensor(1), 3, None",
 )
 
 

@@ -56,7 +56,7 @@ def _double_share(reduction: int, shape: tuple[int, ...]) -> float:
     return 2 / count if count else np.nan
 
 
-in_formulas("double_share", _double_share, _double_share)
+in_formulas("double_share", _double_share)
 
 
 def _met(kernel: str) -> Any:
@@ -79,7 +79,6 @@ def _less(a: Tensor, b: Tensor) -> Tensor:
 
 in_formulas("less", np.subtract, _less)
 _mse_loss = define(
-    "MseLossBackward0",
     "mse_loss(Tensor self, Tensor target, reduction)",
     lambda a, target, reduction: _reduced((a - target) ** 2, reduction),
     kind="tensors",
@@ -87,7 +86,6 @@ _mse_loss = define(
     self="grad * double_share(reduction, self.shape) * less(self, target)",
     target="grad * double_share(reduction, self.shape) * less(target, self)",
     tangent="reduction",
-    samples="r(3), r(3), 1; r(2, 3), r(2, 3), 0; r(2, 3), r(2, 3), 2",
 )
 
 
@@ -158,53 +156,26 @@ def _nll_backward(
 _REST = "target, weight, reduction, ignore_index, total_weight"
 _nll_loss, _nll_loss_2d = (
     define(
-        f"{node}Backward0",
         f"{name}(Tensor self, Kept target, Kept? weight, reduction, ignore_index; Kept total_weight)",
         _nll_of,
         self=f"{name}_backward(grad, self, {_REST})",
         tangent="linear",
-        samples=samples,
     )
-    for node, name, samples in (
-        (
-            "NllLoss",
-            "nll_loss",
-            "r(2, 3), w.tensor([0, 2]), None, 1, -100, p().detach(); r(3), w.tensor(1), None, 0, -100, w.tensor(0.0); "
-            "r(2, 3), w.tensor([0, 2]), p(3).detach(), 0, 2, w.tensor(0.0)",
-        ),
-        ("NllLoss2D", "nll_loss2d", "r(2, 3, 1, 2), w.tensor([[[0, 2]], [[1, 1]]]), None, 2, 1, w.tensor(2.0)"),
-    )
+    for name in ("nll_loss", "nll_loss2d")
 )
-for _node, _name, _samples in (
-    ("NllLoss", "nll_loss", "r(), r(2, 3), w.tensor([0, 2]), None, 1, -100, p().detach()"),
-    ("NllLoss2D", "nll_loss2d", "r(1, 1, 2), r(1, 3, 1, 2), w.tensor([[[0, 2]]]), None, 0, -100, w.tensor(0.0)"),
-):
+for _name in ("nll_loss", "nll_loss2d"):
     define(
-        f"{_node}BackwardBackward0",
         f"{_name}_backward(Tensor grad_output, Tensor self, Kept target, Kept? weight, reduction, ignore_index, "
         "Kept total_weight)",
         _nll_backward,
         grad_output=f"{_name}(grad, {_REST})",
         self="zeros_like(grad)",
-        samples=_samples,
     )
 # A tensor times or by a number, which PyTorch's own code writes as a scalar, not as a tensor without dimensions.
 _times = define(
-    "MulBackward1",
-    "mul_number(Tensor self, other)",
-    np.multiply,
-    batch="pointwise",
-    self="grad * other",
-    samples="r(3), 2.0",
+    "mul_number(Tensor self, other)", np.multiply, node="MulBackward1", batch="pointwise", self="grad * other"
 )
-_over = define(
-    "DivBackward1",
-    "div_number(Tensor self, other)",
-    np.divide,
-    batch="pointwise",
-    self="grad / other",
-    samples="r(3), 2.0",
-)
+_over = define("div_number(Tensor self, other)", np.divide, node="DivBackward1", batch="pointwise", self="grad / other")
 
 
 def mse_loss(
@@ -250,7 +221,7 @@ def _share(reduction: int, shape: tuple[int, ...]) -> float:
     return 1 / count if count else np.nan
 
 
-in_formulas("share", _share, _share)
+in_formulas("share", _share)
 abbreviation("of_ones(t, h, pos_weight)", "h if pos_weight is None else h * (1 + (pos_weight - 1) * t)")
 abbreviation("beyond(h, pos_weight)", "0 if pos_weight is None else (pos_weight - 1) * h")
 
@@ -261,7 +232,6 @@ def _huber_of(a: np.ndarray, target: np.ndarray, reduction: int, delta: float) -
 
 
 _huber_loss = define(
-    "HuberLossBackward0",
     "huber_loss(Tensor self, Tensor target, reduction, delta)",
     _huber_of,
     kind="tensors",
@@ -269,10 +239,8 @@ _huber_loss = define(
     self="grad * share(reduction, self.shape) * clamp(self - target, -delta, delta)",
     target="grad * share(reduction, self.shape) * clamp(target - self, -delta, delta)",
     tangent="reduction",
-    samples="r(3), r(3), 1, 0.5; r(2, 3), r(2, 3), 0, 2.0; r(2, 3), r(2, 3), 2, 0.25",
 )
 _smooth_l1_loss = define(
-    "SmoothL1LossBackward0",
     "smooth_l1_loss(Tensor self, Tensor target, reduction, beta)",
     lambda a, target, reduction, beta: _huber_of(a, target, reduction, beta) / beta,
     kind="tensors",
@@ -280,7 +248,6 @@ _smooth_l1_loss = define(
     self="grad * share(reduction, self.shape) * clamp((self - target) / beta, -1, 1)",
     target="grad * share(reduction, self.shape) * clamp((target - self) / beta, -1, 1)",
     tangent="reduction",
-    samples="r(3), r(3), 1, 0.5; r(2, 3), r(2, 3), 0, 2.0",
 )
 
 
@@ -290,14 +257,12 @@ def _entropy_of(a: np.ndarray, target: np.ndarray, weight: Any, reduction: int) 
 
 
 _binary_cross_entropy = define(
-    "BinaryCrossEntropyBackward0",
     "binary_cross_entropy(Tensor self, Tensor target, Kept? weight, reduction)",
     _entropy_of,
     self="scaled(grad * share(reduction, self.shape), weight) * (self - target) "
     "/ clamp(self * (1 - self), 1e-12, None)",
     target="scaled(grad * share(reduction, self.shape), weight) * (log1p(-self) - log(self))",
     tangent="reduction",
-    samples="p(3) / 2.5, r(3), None, 1; p(2, 3) / 2.5, r(2, 3), p(3).detach(), 0",
 )
 
 
@@ -319,7 +284,6 @@ def _entropy_of_logits(a: np.ndarray, target: np.ndarray, weight: Any, pos_weigh
 
 
 _binary_cross_entropy_with_logits = define(
-    "BinaryCrossEntropyWithLogitsBackward0",
     "binary_cross_entropy_with_logits(Tensor self, Tensor target, Kept? weight, Kept? pos_weight, reduction)",
     _entropy_of_logits,
     prepare=_logits,
@@ -327,18 +291,14 @@ _binary_cross_entropy_with_logits = define(
     "* (1 - target - of_ones(target, sigmoid(-self), pos_weight))",
     target="scaled(grad * share(reduction, self.shape), weight) * (-self - beyond(logsigmoid(self), pos_weight))",
     tangent="reduction",
-    samples="r(3), p(3), None, None, 1; r(2, 3), p(2, 3), p(3).detach(), p(3).detach(), 0; "
-    "r(3), p(3), None, p(3).detach(), 2",
 )
 
 
 _soft_margin_loss = define(
-    "SoftMarginLossBackward0",
     "soft_margin_loss(Tensor self, Kept target, reduction)",
     lambda a, target, reduction: _reduced(np.log(1 + np.exp(-target * a)), reduction),
     self="grad * share(reduction, self.shape) * -target * exp(-target * self) / (1 + exp(-target * self))",
     tangent="reduction",
-    samples="r(3), p(3).detach(), 1; r(2, 3), r(2, 3).detach(), 0; r(2, 3), p(2, 3).detach(), 2",
 )
 
 

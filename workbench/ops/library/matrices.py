@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ...autograd.complex_tensor import is_complex
 from ...autograd.tensor import wrap
 from ...errors import LinAlgError
+from ..complex import as_it_is, own
 from ..core.checks import is_vector
 from ..core.op import define
 from ..core.registry import ARRAYS, TENSORS, in_formulas
@@ -57,6 +59,16 @@ def _mt(x: Any) -> Any:
     return x.swapaxes(-1, -2)
 
 
+def _conj(x: Any) -> Any:
+    """Return the conjugates of complex numbers, and real numbers as they are."""
+    return x.conj() if is_complex(x) else x
+
+
+def _mh(x: Any) -> Any:
+    """Return each matrix transposed, and conjugated if it is complex."""
+    return _conj(x.swapaxes(-1, -2))
+
+
 def _like(x: Any, a: Array) -> Any:
     """Return numbers as an array or a tensor, as `x` is one, in its dtype."""
     return a.astype(x.dtype) if isinstance(x, np.ndarray) else wrap(a.astype(x._array.dtype))
@@ -88,9 +100,10 @@ def _sum_of(*terms: Any) -> Any:
     return reduce(lambda a, b: a + b, found) if found else None
 
 
-in_formulas("mt", _mt, _mt)
-in_formulas("lower", _lower, _lower)
-in_formulas("upper", _upper, _upper)
+in_formulas("mt", _mt)
+in_formulas("mh", _mh)
+in_formulas("lower", _lower)
+in_formulas("upper", _upper)
 
 
 def _formula(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -111,7 +124,7 @@ def _formula(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _zero_pivot(a: Array) -> int:
     """Return which diagonal element of U in PLU is zero, counted from one; 0 if none is."""
-    u = a.astype(np.float64, copy=True)
+    u = a.astype(np.result_type(a, np.float64))
     for k in range(len(u)):
         best = k + int(np.argmax(np.abs(u[k:, k])))
         if u[best, k] == 0:
@@ -153,13 +166,11 @@ def _inverse_of(a: Array) -> Array:
 
 
 linalg_inv_ex = define(
-    "LinalgInvExBackward0",
     "linalg_inv_ex(Tensor A)",
     _by_columns(_inverse_of),
     A="-(mt(result) @ (grad @ mt(result)))",
     tangent="-(result @ A_t @ result)",
     batch="in front",
-    samples="inv(3); inv(2, 2)",
 )
 
 
@@ -185,14 +196,11 @@ def _solve_slope(words: Words, grad: Any, x: Any, a: Any, left: bool) -> Any:
 
 
 linalg_solve_ex = define(
-    "LinalgSolveExBackward0",
     "linalg_solve_ex(Tensor A, Tensor B, left)",
     _by_columns(_solution_of),
     A="solve_slope(grad, result, A, left)",
     B="sum_to(linalg_solve_ex(mt(A), grad, left), B.shape)",
     batch="systems",
-    samples="inv(3), r(3, 2), True; inv(3), r(3), True; inv(2), r(3, 2), False; "
-    "inv(2, 3), r(3, 2), True; inv(3), r(2, 3, 1), True",
 )
 
 
@@ -226,14 +234,11 @@ def _triangular_slope(words: Words, grad: Any, x: Any, a: Any, upper: bool, left
 
 
 linalg_solve_triangular = define(
-    "LinalgSolveTriangularBackward0",
     "linalg_solve_triangular(Tensor self, Tensor B, upper, left, unitriangular)",
     _in_floats(_triangular_solution),
     self="triangular_slope(grad, result, self, upper, left, unitriangular)",
     B="sum_to(linalg_solve_triangular(mt(self), grad, not upper, left, unitriangular), B.shape)",
     batch="in front",
-    samples="inv(3), r(3, 2), True, True, False; inv(3), r(3, 2), False, True, True; "
-    "inv(2), r(3, 2), False, False, False; inv(2, 3), r(3, 2), True, True, False",
 )
 
 
@@ -251,7 +256,7 @@ def _minor(a: Array) -> int:
 
 
 def _cholesky_of(name: str, a: Array, upper: bool) -> Array:
-    lower = _mt(a) if upper else a  # of which LAPACK reads one triangle
+    lower = _mh(a) if upper else a  # of which LAPACK reads one triangle
     try:
         factor = np.linalg.cholesky(lower)
     except np.linalg.LinAlgError:
@@ -263,74 +268,70 @@ def _cholesky_of(name: str, a: Array, upper: bool) -> Array:
             "of order {} is not positive-definite).",
         )
         raise
-    return _mt(factor) if upper else factor
+    return _mh(factor) if upper else factor
 
 
 @_formula
 def _cholesky_slope(words: Words, grad: Any, factor: Any, upper: bool) -> Any:
     """Return the gradient of a positive definite matrix (Murray, "Differentiation of the Cholesky decomposition")."""
-    low, g = (_mt(factor), _mt(grad)) if upper else (factor, grad)
+    low, g = (_mh(factor), _mh(grad)) if upper else (factor, grad)
     solve = words["linalg_solve_triangular"]
-    phi = _mt(low) @ g
-    half = (_lower(phi) + _mt(_lower(phi, -1))) * 0.5
-    left = solve(_mt(low), half, True, True, False)
+    phi = _mh(low) @ g
+    half = _lower(phi) - phi * _eye(phi) * 0.5
+    half = (half + _mh(half)) * 0.5
+    left = solve(_mh(low), half, True, True, False)
     return solve(low, left, False, False, False)
 
 
 linalg_cholesky_ex, cholesky_factor = (
     define(
-        node,
         f"{name}(Tensor self, upper)",
         _by_columns(partial(_cholesky_of, said)),
+        node=node,
         self="cholesky_slope(grad, result, upper)",
         batch="in front",
-        samples="sym(3), False; sym(2, 2), True",
     )
     for node, name, said in (
-        ("LinalgCholeskyExBackward0", "linalg_cholesky_ex", "linalg.cholesky"),
+        ("", "linalg_cholesky_ex", "linalg.cholesky"),
         ("CholeskyBackward0", "cholesky_factor", "cholesky"),
     )
 )
 
 
 def _inverse_of_factor(a: Array, upper: bool) -> Array:
-    low = np.triu(a).swapaxes(-1, -2) if upper else np.tril(a)
+    low = _mh(np.triu(a)) if upper else np.tril(a)
     inverse = _triangular_solution(
         low, np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape), False, True, False
     )
-    return _mt(inverse) @ inverse
+    return _mh(inverse) @ inverse
 
 
 @_formula
 def _factor_slope(words: Words, both: Any, factor: Any, upper: bool) -> Any:
     """Return a Cholesky factor's gradient from the matrix's, made symmetric; like PyTorch's, it isn't triangular."""
-    both = both + _mt(both)
+    both = both + _mh(both)
     return factor @ both if upper else both @ factor
 
 
 cholesky_inverse_op = define(
-    "CholeskyInverseBackward0",
     "cholesky_inverse(Tensor self, upper)",
     _by_columns(_inverse_of_factor),
     self="factor_slope(-(result @ grad @ result), self, upper)",
     batch="in front",
-    samples="tri(3), False; tri(2, 2), False",
 )
 
 
 def _solution_by_factor(b: Array, factor: Array, upper: bool) -> Array:
-    low = _mt(np.triu(factor)) if upper else np.tril(factor)
-    return _triangular_solution(_mt(low), _triangular_solution(low, b, False, True, False), True, True, False)
+    low = _mh(np.triu(factor)) if upper else np.tril(factor)
+    return _triangular_solution(_mh(low), _triangular_solution(low, b, False, True, False), True, True, False)
 
 
 cholesky_solve_op = define(
-    "CholeskySolveBackward0",
     "cholesky_solve(Tensor self, Tensor input2, upper)",
     _by_columns(_solution_by_factor),
     self="sum_to(cholesky_solve(grad, input2, upper), self.shape)",
-    input2="sum_to(factor_slope(-(cholesky_solve(grad, input2, upper) @ mt(result)), input2, upper), input2.shape)",
+    input2="sum_to(factor_slope(-(cholesky_solve(grad, input2, upper) @ mh(result)), input2, upper), input2.shape)",
     batch="in front",
-    samples="r(3, 2), tri(3), False; r(2, 1), tri(2), False; r(2, 3, 1), tri(3), False",
 )
 
 
@@ -355,22 +356,23 @@ def _qr_slope(words: Words, grads: Any, q: Any, r: Any, mode: str) -> Any:
     gq, gr = grads
     if gq is None and gr is None:
         return None
-    core = _sum_of(None if gr is None else gr @ _mt(r), None if gq is None else -(_mt(q) @ gq))
+    core = _sum_of(None if gr is None else gr @ _mh(r), None if gq is None else -(_mh(q) @ gq))
     solve = words["linalg_solve_triangular"]
     if rows >= columns:
         part = _upper(core)
-        both = part + _mt(part)
+        both = part + _mh(part)
         both = both - both * _eye(both) * 0.5
         out = q @ both
-        return solve(_mt(r), out if gq is None else out + gq, False, False, False)
+        return solve(_mh(r), out if gq is None else out + gq, False, False, False)
     core = -core
-    out = solve(_mt(r[..., :rows]), q @ _lower(core - _mt(core)), False, False, False)
+    core = _lower(core - _mh(core))
+    core = core - core * _eye(core) * 0.5  # where complex numbers are imaginary, and real ones zero
+    out = solve(_mh(r[..., :rows]), q @ core, False, False, False)
     out = out @ _like(out, np.eye(rows, columns))  # nothing in the columns behind
     return out if gr is None else out + q @ gr
 
 
 linalg_qr = define(
-    "LinalgQrBackward0",
     "linalg_qr(Tensor A, mode)",
     _by_columns(_qr_of),
     kind="several",
@@ -378,15 +380,25 @@ linalg_qr = define(
     A="qr_slope(grad, Q, R, mode)",
     tangent="transposed",
     batch="in front",
-    samples="r(3, 2), 'reduced'; r(2, 3), 'reduced'; r(2, 2, 2), 'complete'",
 )
 
 
 def _eigen_of(a: Array, uplo: str) -> tuple[Array, Array]:
     if not np.isfinite(a).all():
-        return np.full(a.shape[:-1], np.nan, a.dtype), np.full_like(a, np.nan)
+        return np.full(a.shape[:-1], np.nan, np.real(a).dtype), np.full_like(a, np.nan)
     values, vectors = np.linalg.eigh(a, "U" if uplo == "U" else "L")
     return values, vectors
+
+
+def _check_phases(what: str, ends: str, *turned: Any) -> None:
+    """Raise RuntimeError if a loss depends on the phases of complex vectors, which are arbitrary."""
+    there = [t if isinstance(t, np.ndarray) else t._array for t in turned if t is not None]
+    phases = sum([np.imag(np.diagonal(t, axis1=-2, axis2=-1)) for t in there])
+    if there[0].dtype.kind == "c" and not np.allclose(phases, 0, 1e-2, 1e-2):
+        raise RuntimeError(
+            f"{what} in the complex case are specified up to multiplication by e^{{i phi}}. The specified loss "
+            f"function depends on this {ends} ill-defined."
+        )
 
 
 @_formula
@@ -394,15 +406,15 @@ def _eigh_slope(words: Words, grads: Any, values: Any, vectors: Any) -> Any:
     """Giles, "An extended collection of matrix derivative results": infinite where two eigenvalues are equal."""
     g, gv = grads
     if gv is None:
-        return None if g is None else vectors @ (g[..., None] * _mt(vectors))
-    turned = _mt(vectors) @ gv
+        return None if g is None else vectors @ (g[..., None] * _mh(vectors))
+    turned = _mh(vectors) @ gv
+    _check_phases("linalg_eigh_backward: The eigenvectors", "quantity, so it is", turned)
     apart = values[..., None, :] - values[..., :, None] + _eye(values)
-    core = _sum_of((turned - _mt(turned)) * 0.5 / apart, None if g is None else _on_diagonal(g))
-    return vectors @ (core @ _mt(vectors))
+    core = _sum_of((turned - _mh(turned)) * 0.5 / apart, None if g is None else _on_diagonal(g))
+    return vectors @ (core @ _mh(vectors))
 
 
 linalg_eigh = define(
-    "LinalgEighBackward0",
     "linalg_eigh(Tensor A, UPLO)",
     _by_columns(_eigen_of),
     kind="several",
@@ -410,7 +422,6 @@ linalg_eigh = define(
     A="eigh_slope(grad, eigenvalues, eigenvectors)",
     tangent="transposed",
     batch="in front",
-    samples="sym(3), 'L'; sym(2, 2), 'U'",
 )
 
 
@@ -437,22 +448,24 @@ def _svd_slope(words: Words, grads: Any, u: Any, s: Any, vh: Any) -> Any:
     apart = (row - column) * (row + column) + _eye(s)
 
     def skew(x: Any) -> Any:
-        return x - _mt(x)
+        return x - _mh(x)
 
+    of_u, of_v = None if gu is None else _mh(u) @ gu, None if gvh is None else vh @ _mh(gvh)
+    _check_phases("svd_backward: The singular vectors", "phase term, making it", of_u, of_v)
     core = _sum_of(
-        None if gu is None else skew(_mt(u) @ gu) / apart * row,
-        None if gvh is None else column * (skew(vh @ _mt(gvh)) / apart),
+        None if of_u is None else skew(of_u) / apart * row,
+        None if of_v is None else column * (skew(of_v) / apart),
         None if gs is None else _on_diagonal(gs),
+        skew(of_u) * _eye(s) / (2 * row) if is_complex(u) and of_u is not None and of_v is not None else None,
     )
     if rows > columns and gu is not None:
-        return (u @ core + (gu - u @ (_mt(u) @ gu)) / row) @ vh
+        return (u @ core + (gu - u @ (_mh(u) @ gu)) / row) @ vh
     if rows < columns and gvh is not None:
-        return u @ (core @ vh + (gvh - (gvh @ _mt(vh)) @ vh) / column)
+        return u @ (core @ vh + (gvh - (gvh @ _mh(vh)) @ vh) / column)
     return u @ core @ vh
 
 
 linalg_svd = define(
-    "LinalgSvdBackward0",
     "linalg_svd(Tensor A, full_matrices)",
     _by_columns(_svd_of),
     kind="several",
@@ -460,7 +473,6 @@ linalg_svd = define(
     A="svd_slope(grad, U, S, Vh)",
     tangent="transposed",
     batch="in front",
-    samples="r(3, 2), False; r(2, 3), False; r(2, 2, 2), False",
 )
 
 
@@ -475,18 +487,16 @@ def _det_slope(words: Words, grad: Any, a: Any, det: Any) -> Any:
         return (grad * det)[..., None, None] * _mt(words["linalg_inv_ex"](a))
     u, s, vh = words["linalg_svd"](a, False)
     eye = _eye(s)
-    others = words["prod_dim"](s[..., None, :] * (1 - eye) + eye, -1, False)
+    others = words["prod_dim"](s[..., None, :] * (1 - eye) + eye, len(s.shape), False)
     turned = grad * words["linalg_det"](u) * words["linalg_det"](vh)
-    return (u * (turned[..., None] * others)[..., None, :]) @ vh
+    return (_conj(u) * (turned[..., None] * others)[..., None, :]) @ _conj(vh)
 
 
 linalg_det = define(
-    "LinalgDetBackward0",
     "linalg_det(Tensor A)",
     _in_floats(lambda a: np.asarray(np.linalg.det(a))),
     A="det_slope(grad, A, result)",
     batch="in front",
-    samples="inv(3); inv(2, 2)",
 )
 
 
@@ -502,15 +512,33 @@ def _slogdet_slope(words: Words, grads: Any, a: Any) -> Any:
 
 
 linalg_slogdet = define(
-    "LinalgSlogdetBackward0",
     "linalg_slogdet(Tensor A)",
     _in_floats(_logdet_of),
     kind="several",
     results=("sign", "logabsdet"),
     A="slogdet_slope(grad, A)",
+    batch="in front",
+)
+
+
+@_formula
+def _complex_slogdet_slope(words: Words, grads: Any, a: Any, sign: Any) -> Any:
+    """Return the same where the sign is a complex number, which turns with the determinant."""
+    g, of_sign = grads[1], None if grads[0] is None else words["imag_part"](grads[0] * _conj(sign)) * 1j
+    g = _sum_of(g, of_sign)
+    return None if g is None else g[..., None, None] * _mh(words["linalg_inv_ex"](a))
+
+
+own(
+    "linalg_slogdet",
+    "linalg_slogdet_of_complex(Tensor A)",
+    _logdet_of,
+    node="LinalgSlogdetBackward0",
+    kind="several",
+    results=("sign", "logabsdet"),
+    A="complex_slogdet_slope(grad, A, sign)",
     tangent="transposed",
     batch="in front",
-    samples="inv(3); inv(2, 2)",
 )
 
 
@@ -522,36 +550,34 @@ def _pinv_of(a: Array, rtol: Any, atol: Any, hermitian: bool) -> Array:
     largest = np.abs(s).max(-1, keepdims=True, initial=0)
     keep = np.abs(s) > np.maximum(np.asarray(atol)[..., None], np.asarray(rtol)[..., None] * largest)
     inverse = np.divide(1, s, where=keep, out=np.zeros_like(s))
-    return (_mt(vh) * inverse[..., None, :]) @ _mt(u)
+    return (_mh(vh) * inverse[..., None, :]) @ _mh(u)
 
 
 def spectrum(a: Array, hermitian: bool) -> tuple[Array, Array, Array]:
     if not hermitian:
         return _svd_of(a, False)
     values, vectors = _eigen_of(a, "L")
-    return vectors, values, _mt(vectors)
+    return vectors, values, _mh(vectors)
 
 
 @_formula
 def _pinv_slope(words: Words, grad: Any, p: Any, a: Any) -> Any:
     """Golub and Pereyra, "The differentiation of pseudo-inverses", where the rank does not change."""
-    pt, gt = _mt(p), _mt(grad)
+    pt, gt = _mh(p), _mh(grad)
     if p.shape[-2] <= p.shape[-1]:
         k = gt @ p
         kpt = k @ pt
-        return -_mt(p @ k) + kpt - (a @ p) @ kpt + (pt @ p) @ (gt - k @ a)
+        return -_mh(p @ k) + kpt - (a @ p) @ kpt + (pt @ p) @ (gt - k @ a)
     k = p @ gt
     ptk = pt @ k
-    return -_mt(k @ p) + (gt - a @ k) @ p @ pt + ptk - (ptk @ p) @ a
+    return -_mh(k @ p) + (gt - a @ k) @ p @ pt + ptk - (ptk @ p) @ a
 
 
 linalg_pinv = define(
-    "LinalgPinvBackward0",
     "linalg_pinv(Tensor self, rtol, atol, hermitian)",
     _in_floats(_pinv_of),
     self="pinv_slope(grad, result, self)",
     batch="in front",
-    samples="r(3, 2), 1e-15, 0.0, False; r(2, 3), 1e-15, 0.0, False; inv(2, 2), 1e-15, 0.0, False",
 )
 
 
@@ -563,7 +589,7 @@ def _least_squares_of(a: Array, b: Array, rcond: float) -> tuple[Array, Array]:
         solution, residuals = _least_squares_of(a, b[..., None], rcond)
         return solution[..., 0], residuals[..., 0]
     solution = _pinv_of(a, rcond, 0.0, False) @ b
-    return solution, ((a @ solution - b) ** 2).sum(-2)
+    return solution, (np.abs(a @ solution - b) ** 2).sum(-2)
 
 
 @_formula
@@ -578,35 +604,37 @@ def _lstsq_slope(words: Words, grads: Any, a: Any, b: Any, x: Any, wanted: str) 
     p = None if g is None else words["linalg_pinv"](a, 1e-15, 0.0, False)
     apart = None if of_residuals is None else (a @ x - b) * (2 * of_residuals[..., None, :])
     if wanted == "b":
-        return _sum_of(None if g is None else _mt(p) @ g, None if apart is None else -apart)
-    of_solution = None if g is None else words["pinv_slope"](g @ _mt(b), p, a)
-    return _sum_of(of_solution, None if apart is None else apart @ _mt(x))
+        return _sum_of(None if g is None else _mh(p) @ g, None if apart is None else -apart)
+    of_solution = None if g is None else words["pinv_slope"](g @ _mh(b), p, a)
+    return _sum_of(of_solution, None if apart is None else apart @ _mh(x))
 
 
 linalg_lstsq = define(
-    "LinalgLstsqBackward0",
     "linalg_lstsq(Tensor self, Tensor b, rcond)",
     _in_floats(_least_squares_of),
     kind="several",
     results=("solution", "residuals"),
     self="lstsq_slope(grad, self, b, solution, 'a')",
     b="lstsq_slope(grad, self, b, solution, 'b')",
-    tangent="transposed",
     batch="systems",
-    samples="r(3, 2), r(3, 2), 1e-15; r(2, 3), r(2, 1), 1e-15; r(3, 2), r(3), 1e-15",
 )
+
+
+for _name in (
+    "linalg_cholesky_ex cholesky_factor cholesky_inverse cholesky_solve linalg_qr linalg_eigh linalg_svd linalg_pinv "
+    "linalg_lstsq"
+).split():
+    as_it_is(_name)
 
 
 # Products.
 
 vdot = define(
-    "VdotBackward0",
     "vdot(Tensor self, Tensor other)",
     dot.op.forward,
     meaning="Return the dot product of two vectors (n,); for real tensors, the same as `dot`.",
     self="grad * other",
     other="grad * self",
-    samples="r(3), r(3)",
     out="exact",
 )
 
@@ -616,12 +644,9 @@ def _cross_of(a: Array, b: Array, dim: int) -> Array:
 
 
 linalg_cross = define(
-    "LinalgCrossBackward0",
     "linalg_cross(Tensor self, Tensor other, dim)",
     _in_floats(_cross_of),
     self="sum_to(linalg_cross(other, grad, dim), self.shape)",
     other="sum_to(linalg_cross(grad, self, dim), other.shape)",
-    tangent="multilinear",
     batch="dims",
-    samples="r(3), r(3), 0; r(3, 2), r(3, 2), 0; r(2, 3), r(2, 3), 1",
 )

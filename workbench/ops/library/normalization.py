@@ -62,7 +62,7 @@ abbreviation(
     "standard_slope(g, x, mean, rstd, dims, eps)",
     "rstd_of(x, rstd, dims, eps) * remainder(g, standard(x, mean, rstd, dims, eps), dims)",
 )
-in_formulas("last_dims", *[lambda x, shape: _last_dims(x.ndim, len(shape))] * 2)
+in_formulas("last_dims", lambda x, shape: _last_dims(x.ndim, len(shape)))
 
 
 def _affine(h: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None) -> np.ndarray:
@@ -90,7 +90,6 @@ def _last_dims(ndim: int, count: int) -> Ints:
 
 
 _layer_norm = define(
-    "NativeLayerNormBackward0",
     "native_layer_norm(Tensor input, normalized_shape, Tensor? weight, Tensor? bias, eps)",
     _layer_normalized,
     input="standard_slope(scaled(grad, weight), input, result1, result2, last_dims(input, normalized_shape), eps)",
@@ -99,7 +98,6 @@ _layer_norm = define(
     bias="sum_to(grad, normalized_shape)",
     tangent="scaled(standard_slope(input_t, input, result1, result2, last_dims(input, normalized_shape), eps), weight) "
     "+ weight_t * standard(input, result1, result2, last_dims(input, normalized_shape), eps) + bias_t",
-    samples="; ".join(f"r(2, 3), (3,), {affine}, 0.1" for affine in ("p(3), r(3)", "None, None", "None, r(3)")),
 )
 
 
@@ -172,7 +170,7 @@ def layer_norm(
     return _layer_norm(input, shape, weight, bias, eps)
 
 
-in_formulas("over_channels", *[lambda x: (0, *range(2, x.ndim))] * 2)
+in_formulas("over_channels", lambda x: (0, *range(2, x.ndim)))
 abbreviation("running_rstd(x, var, eps)", "channels(rsqrt(var + eps), x)")
 abbreviation(
     "batch_standard(x, mean, var, m, r, training, eps)",
@@ -204,7 +202,6 @@ def _batch_normalized(
 
 
 _batch_norm = define(
-    "NativeBatchNormBackward0",
     "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Kept? running_mean, Kept? running_var, training, "
     "momentum, eps)",
     _batch_normalized,
@@ -213,8 +210,6 @@ _batch_norm = define(
     bias="sum_dim(grad, over_channels(grad), False)",
     tangent=f"scaled(batch_slope(input_t, {_BATCH}), channels(weight, input)) "
     f"+ channels(weight_t, input) * batch_standard({_BATCH}) + channels(bias_t, input)",
-    samples="r(3, 2), p(2), r(2), None, None, True, 0.1, 0.1; r(2, 2, 2), None, None, None, None, True, 0.1, 0.1; "
-    "r(3, 2), p(2), r(2), r(2).detach(), p(2).detach(), False, 0.1, 0.1",
 )
 
 
@@ -320,8 +315,8 @@ def instance_norm(
 
 
 # Groups of channels as rows: (samples, groups, elements).
-in_formulas("in_groups", *[lambda x, group: _in_groups(x, group)] * 2)
-in_formulas("per_group", *[lambda m: m[..., None]] * 2)
+in_formulas("in_groups", lambda x, group: _in_groups(x, group))
+in_formulas("per_group", lambda m: m[..., None])
 abbreviation(
     "group_standard(x, m, r, group, eps)",
     "reshaped(standard(in_groups(x, group), per_group(m), per_group(r), (2,), eps), x)",
@@ -330,7 +325,7 @@ abbreviation(
     "group_slope(g, x, m, r, group, eps)",
     "reshaped(standard_slope(in_groups(g, group), in_groups(x, group), per_group(m), per_group(r), (2,), eps), x)",
 )
-in_formulas("reshaped", *[lambda x, like: x.reshape(like.shape)] * 2)
+in_formulas("reshaped", lambda x, like: x.reshape(like.shape))
 _GROUPS = "input, result1, result2, group, eps"
 
 
@@ -348,7 +343,6 @@ def _group_normalized(a: np.ndarray, weight: Any, bias: Any, group: int, eps: fl
 
 
 _group_norm = define(
-    "NativeGroupNormBackward0",
     "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, group, eps)",
     _group_normalized,
     input=f"group_slope(grad if weight is None else grad * channels(weight, input), {_GROUPS})",
@@ -356,8 +350,6 @@ _group_norm = define(
     bias="sum_dim(grad, over_channels(grad), False)",
     tangent=f"scaled(group_slope(input_t, {_GROUPS}), channels(weight, input)) "
     f"+ channels(weight_t, input) * group_standard({_GROUPS}) + channels(bias_t, input)",
-    samples="r(1, 4, 2), p(4), r(4), 2, 0.5; r(2, 4), p(4), None, 2, 0.1; r(2, 2, 3), None, r(2), 2, 0.5; "
-    "r(3, 4), None, None, 2, 0.1",
 )
 
 

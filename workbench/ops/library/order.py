@@ -11,6 +11,7 @@ from ... import errors
 from ...autograd import dtypes
 from ...autograd.tensor import Tensor
 from ..core.checks import bool_of, dim_index, int_of, numpy_names
+from ..core.complex_rule import only_real
 from ..core.op import define, operation
 from ..core.results import as_int64, into_each, lying_as, pair, places_along
 from ..core.vmap import Mapped, Results, alone, batches, flat
@@ -23,11 +24,10 @@ def _elements_at(a: np.ndarray, dim: int, indices: np.ndarray) -> np.ndarray:
 
 
 _sort = define(
-    "SortBackward0",
     "sorted_values(Tensor self, dim; Kept indices)",
     _elements_at,
+    node="SortBackward0",
     self="put(grad, self.shape, dim, True, indices)",
-    samples="r(4), 0, w.argsort(r(4)); r(2, 3), 1, w.argsort(r(2, 3))",
 )
 sort_result = pair("sort")
 
@@ -53,7 +53,7 @@ def _from_the_end(size: int) -> np.ndarray:
     return np.arange(size - 1, -1, -1, dtype=np.int64)
 
 
-_argsort = define("argsort", "argsort(Tensor self, dim, descending)", lambda a, *how: lying_as(a, _order(a, *how)))
+_argsort = define("argsort(Tensor self, dim, descending)", lambda a, *how: lying_as(a, _order(a, *how)))
 
 
 @operation()
@@ -107,22 +107,19 @@ def _no_median(dtype: np.dtype) -> np.ndarray:
 
 
 _median_all = define(
-    "MedianBackward0",
     "median_all(Tensor self)",
     lambda a: a.reshape(-1)[_middle(a.reshape(-1), 0)] if a.size else _no_median(a.dtype),
+    node="MedianBackward0",
     self="evenly(grad, attains(self, result))",
     tangent="reduction",
-    samples="r(3); r(2, 3); tie()",
 )
 _median_dim = define(
-    "MedianBackward1",
     "median_dim(Tensor self, dim, keepdim; Kept indices)",
     pick,
+    node="MedianBackward1",
     self="put(grad, self.shape, dim, keepdim, indices)",
-    samples="r(2, 3), 1, False, w.tensor([2, 0]); r(3), 0, True, w.tensor([1])",
 )
 _where_median = define(
-    "where_median",
     "where_median(Tensor self, dim, keepdim)",
     lambda a, dim, keepdim: np.expand_dims(_middle(a, dim), dim) if keepdim and a.ndim else _middle(a, dim),
 )
@@ -156,11 +153,9 @@ def median(
 
 
 _kthvalue = define(
-    "KthvalueBackward0",
     "kthvalue(Tensor self, k, dim, keepdim; Kept indices)",
     lambda a, k, dim, keepdim, indices: pick(a, dim, keepdim, indices),
     self="put(grad, self.shape, dim, keepdim, indices)",
-    samples="r(2, 3), 1, 1, False, w.tensor([2, 0]); r(3), 2, 0, True, w.tensor([1])",
 )
 kthvalue_result = pair("kthvalue")
 
@@ -179,6 +174,7 @@ def kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out:
     """
     if out is not None:
         return into_each("kthvalue", out, kthvalue, self, k, dim, keepdim)
+    only_real("kthvalue_cpu", self)
     k, shape = int_of("kthvalue", "k", 1, k), self._array.shape
     dim = dim_index(dim, len(shape))
     if shape and not shape[dim]:
@@ -195,17 +191,12 @@ def kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out:
 
 
 _topk = define(
-    "TopkBackward0",
     "top_values(Tensor self, k, dim; Kept indices)",
     lambda a, k, dim, indices: a[places_along(indices, dim)] if a.ndim else a.copy(),
+    node="TopkBackward0",
     self="put(grad, self.shape, dim, True, indices)",
-    samples="r(4), 2, 0, w.tensor([2, 0]); r(2, 3), 2, 1, w.tensor([[0, 2], [2, 1]])",
 )
-_foremost = define(
-    "foremost",
-    "foremost(Tensor self, k, dim, largest)",
-    lambda a, k, dim, largest: _order(a, dim, largest, k),
-)
+_foremost = define("foremost(Tensor self, k, dim, largest)", lambda a, k, dim, largest: _order(a, dim, largest, k))
 topk_result = pair("topk")
 
 
@@ -239,6 +230,7 @@ def topk(
     if out is not None:
         return into_each("topk", out, topk, self, k, dim, largest)
     dim = dim_index(dim, self._array.ndim)
+    only_real("R: topk does not support complex dtypes on CPU", self)
     if self._array.dtype.kind == "b":
         raise RuntimeError("topk does not support bool dtypes on CPU")
     if not 0 <= (k := int_of("topk", "k", 1, k)) <= (self._array.shape[dim] if self._array.ndim else 1):

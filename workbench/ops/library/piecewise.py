@@ -24,50 +24,40 @@ def _no_bool(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 hardtanh_op = define(
-    "HardtanhBackward0",
     "hardtanh(Tensor self, min_val, max_val)",
     lambda a, low, high: np.minimum(np.maximum(a, a.dtype.type(low)), a.dtype.type(high)),
     prepare=_no_bool,
     self="where(self <= min_val, 0.0, where(self >= max_val, 0.0, grad))",
     tangent="pointwise",
-    samples="r(4), -0.75, 0.75",
 )
 hardsigmoid_op = define(
-    "HardsigmoidBackward0",
     "hardsigmoid(Tensor self)",
     lambda a: np.minimum(np.maximum(a + 3, 0), 6) / 6,
     prepare=only_floats("hardsigmoid_cpu"),
     self="where(self > -3, where(self < 3, grad * 0.1666666716337204, 0.0), 0.0)",  # PyTorch's sixth, a float32
     tangent="pointwise",
-    samples="r(4); 4 * r(4)",
 )
 hardswish_op = define(
-    "HardswishBackward0",
     "hardswish(Tensor self)",
     lambda a: a * np.minimum(np.maximum(a + 3, 0), 6) / 6,
     prepare=only_floats("hardswish_cpu"),
     self="where(self <= -3, 0.0, where(self < 3, grad * (self / 3 + 0.5), grad))",
     tangent="pointwise",
-    samples="r(4); 4 * r(4)",
 )
 abbreviation("outside(x, lambd, g)", "where(x < -lambd, g, where(x <= lambd, 0.0, g))")
 hardshrink_op = define(
-    "HardshrinkBackward0",
     "hardshrink(Tensor self, lambd)",
     lambda a, lambd: np.where((a >= -lambd) & (a <= lambd), a.dtype.type(0), a),
     prepare=only_floats("hardshrink_cpu"),
     self="outside(self, lambd, grad)",
     tangent="pointwise",
-    samples="r(4), 0.75",
 )
 softshrink_op = define(
-    "SoftshrinkBackward0",
     "softshrink(Tensor self, lambd)",
     lambda a, lambd: a - np.minimum(np.maximum(a, a.dtype.type(-lambd)), a.dtype.type(lambd)),
     prepare=only_floats("softshrink_check"),
     self="outside(self, lambd, grad)",
     tangent="pointwise",
-    samples="r(4), 0.75",
 )
 
 
@@ -77,48 +67,38 @@ def _threshold_of(a: np.ndarray, threshold: float, value: float) -> np.ndarray:
 
 threshold_op, threshold_ = (
     define(
-        f"ThresholdBackward{i}",
         f"{name}(Tensor self, threshold, value)",
         _threshold_of,
+        node=f"ThresholdBackward{i}",
         prepare=only_floats("threshold_cpu", but="iu"),
         self="where(self <= threshold, 0.0, grad)",
         tangent="pointwise",
-        samples="r(4), 0.75, 2.0",
     )
     for i, name in enumerate(("threshold", "threshold_"))
 )
 mish_op = define(
-    "MishBackward0",
     "mish(Tensor self)",
     lambda a: a * np.tanh(np.logaddexp(a, a.dtype.type(0))),
     prepare=only_floats("mish_cpu"),
     self="grad * (tanh(softplus(self, 1, 20)) + self * sigmoid(self) * (1 - tanh(softplus(self, 1, 20)) ** 2))",
     tangent="pointwise",
-    samples="r(4)",
 )
 celu_op = define(
-    "CeluBackward0",
     "celu(Tensor self, alpha)",
     lambda a, alpha: _elu_of(a, alpha, 1, 1 / alpha),
     prepare=only_floats("elu_cpu"),
     self="where(self <= 0, grad * exp(negative(self) / alpha), grad)",
     tangent="pointwise",
-    samples="r(4), 1.5",
 )
 celu_ = define(  # in place, the input is gone and the derivative uses the result
-    "CeluBackward1",
     "celu_(Tensor self, alpha)",
     celu_op.op.forward,
+    node="CeluBackward1",
     prepare=celu_op.op.prepare,
     self="where(result <= 0, grad * (result + same_sign('elu', alpha)) / alpha, grad)",
     tangent="pointwise",
-    samples="r(4), 1.5",
 )
-in_formulas(
-    "half",
-    lambda x, which, dim: np.split(x, 2, dim)[which],
-    lambda x, which, dim: x.chunk(2, dim)[which],
-)
+in_formulas("half", lambda x, which, dim: np.split(x, 2, dim)[which], lambda x, which, dim: x.chunk(2, dim)[which])
 in_formulas("joined", lambda a, b, dim: np.concatenate([a, b], dim), lambda a, b, dim: cat([a, b], dim))
 abbreviation("gate_slope(x)", "sigmoid(x) * (1 - sigmoid(x))")
 
@@ -129,17 +109,14 @@ def _gated(a: np.ndarray, dim: int) -> np.ndarray:
 
 
 _glu = define(
-    "GluBackward0",
     "glu(Tensor self, dim)",
     _gated,
     prepare=only_floats("glu_cpu"),
     self="joined(grad * sigmoid(half(self, 1, dim)), grad * half(self, 0, dim) * gate_slope(half(self, 1, dim)), dim)",
     tangent="half(self_t, 0, dim) * sigmoid(half(self, 1, dim)) "
     "+ half(self, 0, dim) * gate_slope(half(self, 1, dim)) * half(self_t, 1, dim)",
-    samples="r(4), 0; r(2, 2, 3), 1",
 )
 _prelu = define(
-    "PreluKernelBackward0",
     "prelu_kernel(Tensor self, Tensor weight)",
     lambda a, weight: np.where(a > 0, a, weight * a),
     kind="tensors",
@@ -147,19 +124,17 @@ _prelu = define(
     self="where(self > 0, grad, weight * grad)",
     weight="where(self > 0, 0.0, self * grad)",
     tangent="where(self > 0, self_t, weight * self_t) + where(self > 0, 0.0, self * weight_t)",
-    samples="r(2, 3), r(3); r(3), r(1)",
 )
 explained("slope_of(x, noise)", "noise, the slope at each element of x")
-in_formulas("slope_of", lambda x, noise: noise, lambda x, noise: noise)
+in_formulas("slope_of", lambda x, noise: noise)
 _rrelu, _rrelu_ = (
     define(
-        f"RreluWithNoiseBackward{i}",
         f"{name}(Tensor self, Kept noise)",
         np.multiply,
+        node=f"RreluWithNoiseBackward{i}",
         batch="pointwise",
         self=f"grad * slope_of({read}, noise)",  # which only saves that tensor, as PyTorch does
         tangent="linear",
-        samples="r(3), r(3).detach()",
     )
     for i, (name, read) in enumerate((("rrelu_with_noise", "self"), ("rrelu_with_noise_", "result")))
 )

@@ -27,20 +27,16 @@ def _unshuffled(a: np.ndarray, factor: int) -> np.ndarray:
 
 
 _pixel_shuffle = define(
-    "PixelShuffleBackward0",
     "pixel_shuffle(Tensor self, upscale_factor)",
     in_rows(_shuffled),
     batch="in front",
     self="pixel_unshuffle(grad, upscale_factor)",
-    samples="r(1, 4, 2, 3), 2; r(8, 1, 2), 2",
 )
 _pixel_unshuffle = define(
-    "PixelUnshuffleBackward0",
     "pixel_unshuffle(Tensor self, downscale_factor)",
     in_rows(_unshuffled),
     batch="in front",
     self="pixel_shuffle(grad, downscale_factor)",
-    samples="r(1, 1, 4, 2), 2; r(2, 2, 6), 2",
 )
 
 
@@ -51,12 +47,7 @@ def _regrouped(a: np.ndarray, groups: int) -> np.ndarray:
 
 
 _channel_shuffle = define(
-    "ChannelShuffleBackward0",
-    "channel_shuffle(Tensor self, groups)",
-    in_rows(_regrouped),
-    self="channel_shuffle(grad, self.shape[1] // groups)",
-    tangent="linear",
-    samples="r(2, 6, 2), 2; r(1, 6, 2, 1), 3",
+    "channel_shuffle(Tensor self, groups)", in_rows(_regrouped), self="channel_shuffle(grad, self.shape[1] // groups)"
 )
 
 

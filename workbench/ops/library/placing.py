@@ -25,31 +25,25 @@ def _with_slices(a: np.ndarray, dim: int, index: np.ndarray, value: Any) -> np.n
 
 
 _index_fill_number = define(
-    "IndexFillBackward0",
     "index_fill_number(Tensor self, dim, Kept index, value)",
     _with_slices,
+    node="IndexFillBackward0",
     self="index_fill_number(grad, dim, index, 0)",
     tangent="index_fill_number(self_t, dim, index, 0)",
-    samples="r(3), 0, w.tensor([2, 0]), 2.0; r(2, 3), 1, w.tensor([1, -1]), 0.5; r(), 0, w.tensor([0]), 2.0",
 )
 _index_fill = define(
-    "IndexFillBackward1",
     "index_fill(Tensor self, dim, Kept index, Tensor value)",
     _with_slices,
+    node="IndexFillBackward1",
     kind="assign",
     self="index_fill_number(grad, dim, index, 0)",
     value="sum_all(index_select(grad, dim, index))",
-    tangent="linear",
-    samples="r(3), 0, w.tensor([2, 0]), r(); r(2, 3), 1, w.tensor([1, 2]), r()",
 )
 _index_copy = define(
-    "IndexCopyBackward0",
     "index_copy(Tensor self, dim, Kept index, Tensor source)",
     _with_slices,
     self="index_fill_number(grad, dim, index, 0)",
     source="reshape(index_select(grad, dim, index), source.shape)",
-    tangent="linear",
-    samples="r(3), 0, w.tensor([2, 0]), r(2); r(2, 3), 1, w.tensor([1, 2]), r(2, 2); r(), 0, w.tensor([0]), r()",
 )
 
 
@@ -72,29 +66,22 @@ def _collected(grad: np.ndarray, mask: np.ndarray, sizes: tuple[int, ...]) -> np
 
 abbreviation("scattered_slope(g, shape)", "g if g.shape == shape else sum_to(g, shape)")
 _masked_scatter = define(
-    "MaskedScatterBackward0",
     "masked_scatter(Tensor self, Kept mask, Tensor source)",
     _scattered,
     self="scattered_slope(masked_fill_number(grad, mask, 0), self.shape)",
     source="masked_scatter_backward(grad, mask, source.shape)",
-    tangent="linear",
-    samples="r(3), w.tensor([True, False, True]), r(4); r(2, 3), w.tensor([True, False, True]), r(2, 2)",
 )
 define(
-    "MaskedScatterBackwardBackward0",
     "masked_scatter_backward(Tensor grad_output, Kept mask, shape)",
     _collected,
     grad_output="masked_scatter(zeros_like(grad_output), mask, grad)",
     tangent="linear",
-    samples="r(3), w.tensor([True, False, True]), (4,); r(2, 3), w.tensor([True, False, True]), (2, 3)",
 )
 _take = define(
-    "TakeBackward0",
     "take(Tensor self, Kept index)",
     lambda a, index: a.reshape(-1)[index],
     self="put_at(zeros_like(self), index, grad, True)",
     tangent="linear",
-    samples="r(4), w.tensor([2, 0, 2]); r(2, 3), w.tensor([[5, -6]]); r(), w.tensor(0)",
 )
 
 
@@ -112,13 +99,12 @@ def _put_at(a: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: bo
 
 
 _put = define(
-    "PutBackward0",
     "put_at(Tensor self, Kept index, Tensor source, accumulate)",
     _put_at,
+    node="PutBackward0",
     self="grad if accumulate else put_at(grad, index, zeros_like(source), False)",
     source="reshape(take(grad, index), source.shape)",
     tangent="linear",
-    samples="r(4), w.tensor([2, 0]), r(2), False; r(2, 3), w.tensor([[5, 5]]), r(2), True",
 )
 
 

@@ -64,28 +64,21 @@ def _put_back(grad: np.ndarray, indices: np.ndarray, size: Ints) -> np.ndarray:
 
 
 _indices = define(
-    "max_pool2d_indices",
-    "max_pool2d_indices(Tensor self, kernel_size, stride, padding, dilation, ceil_mode)",
-    _largest_at,
-    batch="in front",
+    "max_pool2d_indices(Tensor self, kernel_size, stride, padding, dilation, ceil_mode)", _largest_at, batch="in front"
 )
 _max_pool = define(
-    "MaxPool2DWithIndicesBackward0",
     "max_pool2d(Tensor self, kernel_size, stride, padding, dilation, ceil_mode; Kept indices)",
     lambda a, kernel_size, stride, padding, dilation, ceil_mode, indices: _at(a, indices),
+    node="MaxPool2DWithIndicesBackward0",
     batch="pointwise",
     self="max_pool2d_backward(grad, indices, self.shape[-2:])",
-    tangent="linear",
-    samples="r(2, 3, 4, 4), (2, 2), (2, 2), (0, 0), (1, 1), False, w.tensor([[[[0, 2], [5, 15]]]]).expand(2, 3, 2, 2)",
 )
 define(
-    "MaxPool2DWithIndicesBackwardBackward0",
     "max_pool2d_backward(Tensor grad_output, Kept indices, shape)",
     _put_back,
+    node="MaxPool2DWithIndicesBackwardBackward0",
     batch="pointwise",
     grad_output="max_pool2d(grad, None, None, None, None, None, indices)",
-    tangent="linear",
-    samples="r(1, 2, 2), w.tensor([[[0, 2], [2, 15]]]), (4, 4)",
 )
 
 
@@ -196,29 +189,19 @@ def _largest_of_each(a: np.ndarray, output_size: Ints) -> np.ndarray:
     return out
 
 
-_adaptive_indices = define(
-    "adaptive_max_pool2d_indices",
-    "adaptive_max_pool2d_indices(Tensor self, output_size)",
-    _largest_of_each,
-    batch="in front",
-)
+_adaptive_indices = define("adaptive_max_pool2d_indices(Tensor self, output_size)", _largest_of_each, batch="in front")
 _adaptive_max_pool = define(
-    "AdaptiveMaxPool2DBackward0",
     "adaptive_max_pool2d(Tensor self, output_size; Kept indices)",
     lambda a, output_size, indices: _at(a, indices),
     batch="pointwise",
     self="adaptive_max_pool2d_backward(grad, self, indices)",
     tangent="linear",
-    samples="r(2, 3, 4, 4), (2, 2), w.tensor([[[[0, 2], [9, 15]]]]).expand(2, 3, 2, 2)",
 )
 define(
-    "AdaptiveMaxPool2DBackwardBackward0",
     "adaptive_max_pool2d_backward(Tensor grad_output, Kept self, Kept indices)",
     lambda grad, a, indices: _put_back(grad, indices, a.shape[-2:]),
     batch="pointwise",
     grad_output="adaptive_max_pool2d(grad, None, indices)",
-    tangent="linear",
-    samples="r(1, 2, 2), ones(1, 4, 4), w.tensor([[[0, 2], [2, 15]]])",
 )
 
 

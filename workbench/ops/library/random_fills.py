@@ -21,35 +21,28 @@ from ..shape import expand
 
 _random = {
     name: define(
-        f"{node}Backward{number}",
         f"{name}(Tensor self, Kept numbers)",
         lambda a, numbers: numbers.astype(a.dtype),
+        node=node,
         batch="pointwise",
         self="zeros_like(grad)",
         tangent="zeros_like(self_t)",
-        samples="r(3), ones(3)",
     )
-    for name, node, number in (
-        ("uniform", "Uniform", 0),
-        ("normal", "Normal", 0),
-        ("exponential", "Exponential", 0),
-        ("cauchy", "Cauchy", 0),
-        ("log_normal", "LogNormal", 0),
-        ("geometric", "Geometric", 0),
-        ("random_between", "Random", 0),
-        ("random_below", "Random", 1),
-        ("random_whole", "Random", 2),
-        ("bernoulli_number", "Bernoulli", 2),
+    for name, node in (
+        *dict.fromkeys(("uniform", "normal", "exponential", "cauchy", "log_normal", "geometric"), "").items(),
+        ("random_between", "RandomBackward0"),
+        ("random_below", "RandomBackward1"),
+        ("random_whole", "RandomBackward2"),
+        ("bernoulli_number", "BernoulliBackward2"),
     )
 }
 _bernoulli_tensor = define(
-    "BernoulliBackward1",
     "bernoulli_tensor(Tensor self, Kept p, Kept noise)",
     lambda a, p, noise: np.broadcast_to(noise < p, a.shape).astype(a.dtype),
+    node="BernoulliBackward1",
     batch="pointwise",
     self="zeros_like(grad)",
     tangent="zeros_like(self_t)",
-    samples="r(3), ones(3), ones(3)",
 )
 WRITTEN = {  # by an op: what a program calls
     **dict.fromkeys(("random_between", "random_below", "random_whole"), "random"),

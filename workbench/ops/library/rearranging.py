@@ -42,21 +42,13 @@ def _backwards(ndim: int, dims: Ints) -> tuple[slice, ...]:
     return tuple([slice(None, None, -1) if d in dims else slice(None) for d in range(ndim)])
 
 
-_flip = define(
-    "FlipBackward0",
-    "flip(Tensor self, dims)",
-    lambda a, dims: copied(a[_backwards(a.ndim, dims)]),
-    self="flip(grad, dims)",
-    samples="r(2, 3), (0, 1); r(2, 3), (1,); r(), ()",
-)
+_flip = define("flip(Tensor self, dims)", lambda a, dims: copied(a[_backwards(a.ndim, dims)]), self="flip(grad, dims)")
 _roll = define(
-    "RollBackward0",
     "roll(Tensor self, shifts, dims)",
     in_rows(lambda a, *how: _rolled(a, *how)),
     self="roll(grad, backwards(shifts), dims)",
-    samples="r(4), (1,), (); r(2, 3), (1,), (); r(2, 3), (1, -2), (0, 1)",
 )
-in_formulas("backwards", *[lambda shifts: tuple(-s for s in shifts)] * 2)
+in_formulas("backwards", lambda shifts: tuple(-s for s in shifts))
 
 
 def _tiles(repeats: Ints, shape: Ints) -> Ints:
@@ -65,16 +57,14 @@ def _tiles(repeats: Ints, shape: Ints) -> Ints:
     return tuple(n for both in zip(repeats, full, strict=True) for n in both)
 
 
-in_formulas("tiles", _tiles, _tiles)
-in_formulas("every_other", *[lambda repeats: tuple(range(0, 2 * len(repeats), 2))] * 2)
-in_formulas("all_of", all, all)
+in_formulas("tiles", _tiles)
+in_formulas("every_other", lambda repeats: tuple(range(0, 2 * len(repeats), 2)))
+in_formulas("all_of", all)
 abbreviation("over_tiles(g, repeats, shape)", "sum_dim(reshape(g, tiles(repeats, shape)), every_other(repeats), False)")
 _repeat = define(
-    "RepeatBackward0",
     "repeat(Tensor self, repeats)",
     np.tile,
     self="reshape(over_tiles(grad, repeats, self.shape), self.shape) if all_of(repeats) else zeros(self.shape, grad)",
-    samples="r(3), (2, 2); r(2, 3), (1, 2); r(), (3,)",
 )
 
 
@@ -97,20 +87,16 @@ _small_mask = lru_cache(100)(_mask)
 
 
 _tril = define(
-    "TrilBackward0",
     "tril(Tensor self, diagonal)",
     lambda a, diagonal: _one_triangle(a, diagonal, True),
     batch="in front",
     self="tril(grad, diagonal)",
-    samples="r(3, 3), 0; r(2, 2, 3), 1",
 )
 _triu = define(
-    "TriuBackward0",
     "triu(Tensor self, diagonal)",
     lambda a, diagonal: _one_triangle(a, diagonal - 1, False),
     batch="in front",
     self="triu(grad, diagonal)",
-    samples="r(3, 3), 0; r(2, 2, 3), -1",
 )
 
 

@@ -146,28 +146,23 @@ def _cubic(t: float, a: float = -0.75) -> list[float]:
     return [far(t + 1), near(t), near(1 - t), far(2 - t)]
 
 
-def _family(node: str, name: str, facts: str, tables: Callable[..., Any], samples: str) -> Callable[..., Tensor]:
+def _family(name: str, facts: str, tables: Callable[..., Any], node: str = "") -> Callable[..., Tensor]:
     """Declare such an operation and its derivative, which is linear too."""
-    first = samples.split("; ")[0]
-    array, rest = first[: first.index(")") + 1], first[first.index(")") + 1 :]
     function = define(
-        f"{node}Backward0",
         f"{name}(Tensor self, {facts})",
         lambda a, *how: _resampled(a, tables(a.shape, a.dtype, *how), 0),
+        node=node and f"{node}Backward0",
         batch="in front",
         self=f"{name}_backward(grad, self.shape, {facts})",
         tangent="linear",
-        samples=samples,
     )
-    made = function.op.forward(np.zeros(eval(array[1:])), *eval(f"[{rest[1:]}]")).shape
     define(
-        f"{node}BackwardBackward0",
         f"{name}_backward(Tensor grad_output, shape, {facts})",
         lambda g, shape, *how: _resampled(g, tables(shape, g.dtype, *how), 1),
+        node=node and f"{node}BackwardBackward0",
         batch="in front",
         grad_output=f"{name}(grad, {facts})",
         tangent="linear",
-        samples=f"r{made}, {array[1:]}{rest}",
     )
     return function
 
@@ -204,41 +199,23 @@ def _tables_of(mode: str) -> Callable[..., list[Any]]:
 
 
 _MEANS = "kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override"
-avg_pool2d_op = _family(
-    "AvgPool2D",
-    "avg_pool2d",
-    _MEANS,
-    _window_tables,
-    "r(1, 2, 4, 5), (2, 3), (1, 2), (0, 1), False, False, None; r(2, 4, 5), (3, 2), (2, 2), (1, 1), True, True, 5",
-)
-avg_pool3d_op = _family(
-    "AvgPool3D",
-    "avg_pool3d",
-    _MEANS,
-    _window_tables,
-    "r(1, 2, 3, 4), (1, 2, 2), (1, 1, 2), (0, 1, 0), True, True, None",
-)
-adaptive_2d_op, adaptive_3d_op = (
-    _family(f"AdaptiveAvgPool{d}D", f"adaptive_avg_pool{d}d", "output_size", _adaptive_tables, samples)
-    for d, samples in ((2, "r(1, 2, 5, 3), (2, 4)"), (3, "r(1, 3, 5, 2), (2, 3, 1)"))
-)
-_SIZES = ("r(1, 2, 5), (3,)", "r(1, 2, 3, 4), (5, 2)", "r(1, 2, 3, 2, 4), (3, 4, 2)")
+avg_pool2d_op = _family("avg_pool2d", _MEANS, _window_tables)
+avg_pool3d_op = _family("avg_pool3d", _MEANS, _window_tables)
+adaptive_2d_op, adaptive_3d_op = (_family(f"adaptive_avg_pool{d}d", "output_size", _adaptive_tables) for d in (2, 3))
 RESIZED = {  # by the mode, and the number of dimensions
     (mode, d): _family(
-        f"Upsample{word}{d}D",
-        f"upsample_{word.lower()}{d}d",
+        f"upsample_{mode.replace('-', '')}{d}d",
         "output_size, align_corners, scales",
         _tables_of(kind),
-        f"{_SIZES[d - 1]}, False, {(None,) * d}"
-        + ("" if kind.startswith("nearest") else f"; {_SIZES[d - 1]}, True, {(None,) * d}"),
+        f"UpsampleNearestExact{d}D" * (mode == "nearest-exact"),
     )
-    for mode, word, kind, dims in (
-        ("nearest", "Nearest", "nearest", (1, 2, 3)),
-        ("nearest-exact", "NearestExact", "nearest-exact", (1, 2, 3)),
-        ("linear", "Linear", "linear", (1,)),
-        ("bilinear", "Bilinear", "linear", (2,)),
-        ("trilinear", "Trilinear", "linear", (3,)),
-        ("bicubic", "Bicubic", "cubic", (2,)),
+    for mode, kind, dims in (
+        ("nearest", "nearest", (1, 2, 3)),
+        ("nearest-exact", "nearest-exact", (1, 2, 3)),
+        ("linear", "linear", (1,)),
+        ("bilinear", "linear", (2,)),
+        ("trilinear", "linear", (3,)),
+        ("bicubic", "cubic", (2,)),
     )
     for d in dims
 }

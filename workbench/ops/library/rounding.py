@@ -16,13 +16,11 @@ from ..core.op import define, operation
 def _whole(name: str, forward: Any, **called: Any) -> Callable[..., Tensor]:
     """Return an op that makes numbers whole; `called` says what its name may do."""
     return define(
-        f"{name.capitalize()}Backward0",
         f"{name}(Tensor self)",
         forward,
         prepare=only_floats(f"{name}_vml_cpu", but="iu"),
         self="zeros_like(grad)",
         tangent="pointwise",
-        samples="r(3)",
         **called,
     )
 
@@ -51,13 +49,12 @@ trunc = _whole(
 )
 _round = _whole("round", np.round)
 _round_to = define(
-    "RoundBackward1",
     "round_to(Tensor self, decimals)",
     np.round,
+    node="RoundBackward1",
     prepare=lambda args: only_floats("round_cpu" if args[1] else "round_vml_cpu")(args),
     self="zeros_like(grad)",
     tangent="pointwise",
-    samples="r(3), 1",
 )
 
 

@@ -25,19 +25,15 @@ def _counts(a: np.ndarray) -> Any:
 
 
 _cumsum = define(
-    "CumsumBackward0",
     "cumsum(Tensor self, dim)",
     in_rows(lambda a, dim: np.add.accumulate(a, dim, _counts(a)) if a.ndim else a.astype(_counts(a))),
     self="summed_from_the_end(grad, dim)",
-    samples="r(3), 0; r(2, 3), 1; r(), 0",
 )
 abbreviation("summed_from_the_end(x, dim)", "flip(cumsum(flip(x, (dim,)), dim), (dim,)) if x.ndim else x")
 _cumprod = define(
-    "CumprodBackward0",
     "cumprod(Tensor self, dim)",
     in_rows(lambda a, dim: np.multiply.accumulate(a, dim, _counts(a)) if a.ndim else a.astype(_counts(a))),
     self="cumprod_slope(grad, self, result, dim)",
-    samples="p(3), 0; r(2, 3), 1; r(), 0; r(4) * w.tensor([1, 0, 1, 0]), 0",
 )
 
 
@@ -72,22 +68,20 @@ abbreviation(
 abbreviation("others(x, dim)", "before(x, dim) * flip(before(flip(x, (dim,)), dim), (dim,))")
 abbreviation("all_others(x)", "reshape(others(reshape(x, (-1,)), 0), x.shape)")
 _prod_all = define(
-    "ProdBackward0",
     "prod_all(Tensor self)",
     lambda a: np.multiply.reduce(a, None, _counts(a)),
+    node="ProdBackward0",
     batch="prod_dim",
     self="prod_slope(grad, self, result)",
     tangent="reduction",
-    samples="p(3); r(2, 3); r(); r(4) * w.tensor([1, 0, 1, 1])",
 )
 abbreviation("prod_slope(g, x, y)", "g if not x.ndim else g * (all_others(x) if has_zero(x) else y / x)")
 _prod_dim = define(
-    "ProdBackward1",
     "prod_dim(Tensor self, dim, keepdim)",
     in_rows(lambda a, dim, keepdim: np.multiply.reduce(a, dim if a.ndim else None, _counts(a), keepdims=keepdim)),
+    node="ProdBackward1",
     self="prod_dim_slope(put_back(grad, self.shape, (dim,), keepdim), self, result, dim, keepdim)",
     tangent="reduction",
-    samples="p(3), 0, False; r(2, 3), 1, True; r(2, 3) * w.tensor([1, 0, 0]), 1, False",
 )
 abbreviation(
     "prod_dim_slope(g, x, y, dim, keepdim)",
@@ -167,13 +161,12 @@ def _last_of(ufunc: np.ufunc) -> Callable[[np.ndarray, int], np.ndarray]:
 
 _cummax, _cummin = (
     (
-        define(f"{name}_places", f"{name}_places(Tensor self, dim)", in_rows(_last_of(ufunc))),
+        define(f"{name}_places(Tensor self, dim)", in_rows(_last_of(ufunc))),
         define(
-            f"{name.capitalize()}Backward0",
             f"{name}_values(Tensor self, dim; Kept indices)",
             in_rows(_elements_at),
+            node=f"{name.title()}Backward0",
             self="scatter_add(zeros_like(self), dim, indices, grad)",
-            samples=f"r(4), 0, w.{name}(r(4), 0)[1]; r(2, 3), 1, w.{name}(r(2, 3), 1)[1]",
         ),
         pair(name),
     )

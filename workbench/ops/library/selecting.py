@@ -91,21 +91,16 @@ def _added(a: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, alpha
 
 in_formulas("expand_as", lambda a, like: np.broadcast_to(a, like.shape), lambda t, like: t.expand(like.shape))
 _index_add = define(
-    "IndexAddBackward0",
     "index_add(Tensor self, dim, Kept index, Tensor source, alpha)",
     _added,
     self="grad",
     source="times(expand_as(index_select(grad, dim, index), source), alpha)",
     tangent="linear",
-    samples="r(3), 0, w.tensor([2, 0]), r(2), 1; r(2, 3), 1, w.tensor([1, 1]), r(2, 2), 2.5;"
-    " r(), 0, w.tensor(0), r(), 1",
 )
 _index_select = define(
-    "IndexSelectBackward0",
     "index_select(Tensor self, dim, Kept index)",
     lambda a, dim, index: a.take(index if index.ndim else index.reshape(1), dim) if a.ndim else a.copy(),
     self="index_add(zeros(self.shape, grad), dim, index, grad, 1)",
-    samples="r(3), 0, w.tensor([2, 0, 2]); r(2, 3), 1, w.tensor([1]); r(), 0, w.tensor(0)",
 )
 
 
@@ -128,12 +123,7 @@ def _unselected_tensor(grad: Tensor, t: Tensor, mask: Tensor) -> Tensor:
 
 in_formulas("unselected", _unselected, _unselected_tensor)
 _masked_select = define(
-    "MaskedSelectBackward0",
-    "masked_select(Tensor self, Kept mask)",
-    _selected,
-    self="unselected(grad, self, mask)",
-    tangent="linear",
-    samples="r(4), w.tensor([True, False, True, True]); r(3), w.tensor([[True, False, True], [True, True, False]])",
+    "masked_select(Tensor self, Kept mask)", _selected, self="unselected(grad, self, mask)", tangent="linear"
 )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...autograd.tensor import Tensor
 from ...errors import warn
+from ..complex import as_it_is
 from ..core.checks import bool_of, dims_of, named, numpy_names
 from ..core.op import define, operation
 from ..core.registry import abbreviation, in_formulas
@@ -23,10 +24,10 @@ def _freedom(shape: tuple[int, ...], dim: Dims, correction: float | None) -> flo
     return math.prod([shape[d] for d in _over(shape, dim)]) - (1 if correction is None else correction)
 
 
-in_formulas("inf", math.inf, math.inf)
-in_formulas("nan", math.nan, math.nan)
-in_formulas("freedom", _freedom, _freedom)
-in_formulas("doubled", *[lambda freedom: 2 / freedom if freedom else math.inf] * 2)
+in_formulas("inf", math.inf)
+in_formulas("nan", math.nan)
+in_formulas("freedom", _freedom)
+in_formulas("doubled", lambda freedom: 2 / freedom if freedom else math.inf)
 abbreviation("deviation(x, dim)", "x - mean_dim(x, over(x.shape, dim), True)")
 abbreviation(
     "var_slope(g, x, dim, correction, keepdim)",
@@ -49,26 +50,26 @@ def _var_of(a: np.ndarray, dim: Dims, correction: float | None, keepdim: bool) -
     wide = a.astype(np.float32) if a.itemsize < 4 else a
     dims, count, freedom = _numbers(a.shape, dim, correction, wide.dtype)
     deviation = wide - sums(wide, dims) / count
+    if a.dtype.kind == "c":
+        deviation, freedom = np.abs(deviation), np.real(freedom)
     out = summed(deviation * deviation, dims, keepdim) / freedom
     return out if wide is a else out.astype(a.dtype)
 
 
 _var = define(
-    "VarBackward0",
     "var(Tensor self, dim, correction, keepdim)",
     _var_of,
     self="var_slope(grad, self, dim, correction, keepdim)",
     tangent="reduction",
-    samples="r(3), None, None, False; r(2, 3), (1,), 0, True; r(2, 3, 2), (0, 2), 1.5, False",
 )
 _std = define(
-    "StdBackward0",
     "std(Tensor self, dim, correction, keepdim)",
     lambda *args: np.sqrt(_var_of(*args)),
     self="var_slope(where(result == 0, 0, grad / (result * 2)), self, dim, correction, keepdim)",
     tangent="reduction",
-    samples="r(3), None, None, False; r(2, 3), (1,), 0, True; r(2, 3, 2), (0, 2), 1.5, False",
 )
+for _name in ("var", "std"):
+    as_it_is(_name)
 WORDS = {
     "var": ("variance", "", "", "tensor(4.), tensor(2.6667)"),
     "std": (
@@ -107,7 +108,7 @@ def _deviation(name: str, op: Any) -> Any:
     ) -> Tensor:
         if isinstance(dim, bool):  # var(unbiased)
             dim, unbiased = None, dim
-        if self._array.dtype.kind != "f":
+        if self._array.dtype.kind not in "fc":
             raise RuntimeError("std and var only support floating point and complex dtypes")
         dims = None if dim is None else dims_of(dim, self._array.ndim)
         if unbiased is not None or dim is not None and correction is None:

@@ -34,21 +34,16 @@ def _windows_back(grad: np.ndarray, sizes: tuple[int, ...], dim: int, length: in
 
 
 _unfold = define(
-    "UnfoldBackward0",
     "unfold(Tensor self, dim, length, step)",
     _windows_along,
     kind="view",
     self="unfold_backward(grad, self.shape, dim, length, step)",
-    samples="r(5), 0, 3, 1; r(2, 5, 2), 1, 2, 3",
 )
 define(
-    "UnfoldBackwardBackward0",
     "unfold_backward(Tensor grad_output, input_sizes, dim, length, step)",
     _windows_back,
     batch="new dims",
     grad_output="unfold(grad, dim, length, step)",
-    tangent="linear",
-    samples="r(3, 3), (5,), 0, 3, 1; r(2, 2, 2, 2), (2, 5, 2), 1, 2, 3",
 )
 
 

@@ -1,8 +1,6 @@
 """Samples in batches (torch.utils.data)."""
 
-from typing import Any as _Any
-
-from ...absent import refusal as _refusal
+from ...compat.absent import refusing as _refusing
 from .dataloader import DataLoader, default_collate, default_convert
 from .dataset import ChainDataset, ConcatDataset, Dataset, IterableDataset, Subset, TensorDataset, random_split
 from .sampler import (
@@ -13,6 +11,8 @@ from .sampler import (
     SubsetRandomSampler,
     WeightedRandomSampler,
 )
+
+__getattr__ = _refusing(__name__)  # refuses absent names by a sentence
 
 __all__ = [
     "BatchSampler",
@@ -32,7 +32,3 @@ __all__ = [
     "default_convert",
     "random_split",
 ]
-
-
-def __getattr__(name: str) -> _Any:
-    raise _refusal(f"module {__name__!r}", "torch.utils.data", name)
