@@ -157,7 +157,7 @@ def training() -> Iterator[Beat]:
 def film() -> list[Beat]:
     """Return all beats."""
     made = [beat for chapter in CHAPTERS for beat in steps(chapter)]
-    last = "23 lessons, from a slope to an engine of your own.<br><br><b>pip install autograd-workbench</b>"
+    last = "24 lessons, from a slope to an engine of your own.<br><br><b>pip install autograd-workbench</b>"
     return [*made, *training(), Beat(TITLE.format(last), 0, "", READ_MS, program=TRAIN)]
 
 

@@ -1,4 +1,4 @@
-"""Draw the figures of lessons 14 and 17 to 22: `python assets/lesson_figures.py` attaches each to its lesson's text.
+"""Draw the figures of lessons 14 and 17 to 23: `python assets/lesson_figures.py` attaches each to its lesson's text.
 
 Each figure shows the idea of one section, before the section's code. It has the colors of the players. A figure is a
 function here, whose name is its lesson and section; the text of the lesson says where it stands and what it shows.
@@ -21,7 +21,7 @@ import matplotlib.pyplot as plt
 import nbformat
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
+from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, Rectangle
 from PIL import Image  # which matplotlib needs
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
@@ -689,6 +689,75 @@ def figure_22_6() -> None:
         axes.plot(*zip(start, end, strict=True), "--", color=MUTED)
     axes.set(xlim=(-0.35, 1.35), ylim=(-0.35, 1.35), xlabel="first input", ylabel="second input")
     axes.set(xticks=[0, 1], yticks=[0, 1], title="which line has the ones on one side?")
+
+
+# Lesson 23: complex numbers.
+
+
+def figure_23_1() -> None:
+    axes = canvas(7.2, 2.5)
+    at, least = (3.3, 0.85), (5.4, 1.55)
+    for part in (1 / 3, 2 / 3, 1):  # the largest ring goes through z
+        radius = part * float(np.hypot(at[0] - least[0], at[1] - least[1]))
+        axes.add_patch(Circle(least, radius, fill=False, edgecolor=RULE, ls="--", lw=1))
+    say(axes, *least, "least loss", size=9)
+    end = at[0] + 0.75 * (at[0] - least[0]), at[1] + 0.75 * (at[1] - least[1])
+    arrow(axes, at, (end[0], at[1]), color="#0069a6")
+    arrow(axes, at, (at[0], end[1]), color="#0069a6")
+    arrow(axes, at, end, color=BACK)
+    axes.plot(*at, "o", color=INK)
+    say(axes, at[0] + 0.14, at[1] + 0.2, "z", INK, size=12)
+    say(axes, end[0], at[1] + 0.18, "slope along 1", "#0069a6", "left", 9)
+    say(axes, at[0] + 0.4, end[1] + 0.06, "slope along i", "#0069a6", "left", 9)
+    say(axes, end[0] - 0.1, end[1], "z.grad", "#a84700", "right")
+    arrow(axes, (0.4, 1.5), (1.0, 1.5))
+    arrow(axes, (0.4, 1.5), (0.4, 2.1))
+    say(axes, 1.1, 1.5, "1", INK)
+    say(axes, 0.4, 2.22, "i", INK)
+
+
+def figure_23_2() -> None:
+    axes = canvas(7.2, 1.7)
+    for x, title, kind in ((0.4, "a push: z moves to the right", "#0069a6"), (4.2, "the walk back", BACK)):
+        say(axes, x, 1.5, title, kind, "left")
+    for x, name in ((0.8, "z"), (2.6, "w = i z"), (4.7, "z"), (6.3, "w = i z")):
+        axes.plot(x, 0.55, "o", color=INK)
+        say(axes, x, 0.25, name, INK)
+    arrow(axes, (0.8, 0.55), (1.45, 0.55), color="#0069a6")
+    arrow(axes, (2.6, 0.55), (2.6, 1.2), color="#0069a6")
+    say(axes, 1.9, 0.75, "times i")
+    arrow(axes, (6.3, 0.55), (6.95, 0.55), color=BACK)
+    say(axes, 4.7, 0.9, "?", "#a84700", size=16)
+    arrow(axes, (6.1, 0.95), (4.95, 0.95), color=BACK)
+    say(axes, 5.5, 1.15, "times what?", "#a84700")
+
+
+def figure_23_3() -> None:
+    axes = canvas(7.2, 2.2)
+    at, slope = (3.6, 1.1), np.radians(-18)
+    for angle in np.linspace(-np.pi, np.pi, 48, endpoint=False):
+        end = at[0] + 0.8 * np.cos(angle), at[1] + 0.8 * np.sin(angle)
+        grows = np.cos(angle - slope) > 0
+        axes.plot(*zip(at, end, strict=True), color=BACK if grows else "#0069a6", lw=1.2)
+    arrow(axes, at, (at[0] + 1.5 * np.cos(slope), at[1] + 1.5 * np.sin(slope)), color=INK)
+    axes.plot(*at, "o", color=INK)
+    say(axes, 5.2, 0.6, "z.grad", INK, "left")
+    say(axes, 4.5, 1.6, "the loss grows", "#a84700", "left")
+    say(axes, 2.7, 1.6, "the loss shrinks", "#0069a6", "right")
+
+
+def figure_23_4() -> None:
+    _, places = plt.subplots(1, 3, figsize=(7.4, 1.9), layout="constrained")
+    time = np.arange(64) / 64
+    slow, whistle = np.sin(2 * np.pi * 3 * time), 0.8 * np.cos(2 * np.pi * 11 * time)
+    sizes = np.abs(np.fft.rfft(slow + whistle))[:17] / 32
+    colors = [BACK if number == 11 else "#0069a6" for number in range(17)]
+    places[0].plot(time, slow + whistle, color=INK)
+    places[1].bar(range(17), sizes, color=colors)
+    places[2].plot(time, slow, color=INK)
+    for axes, title in zip(places, ("the sound", "rfft: how much of each wave", "filtered, and irfft"), strict=True):
+        axes.set(title=title, xticks=[], yticks=[])
+    places[1].set(xticks=[3, 11])
 
 
 def figures() -> dict[str, Callable[[], None]]:

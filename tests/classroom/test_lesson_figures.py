@@ -1,4 +1,4 @@
-"""Each section of lessons 14 and 17 to 22 has a figure before its code, drawn by the script as it is now."""
+"""Each section of lessons 14 and 17 to 23 has a figure before its code, drawn by the script as it is now."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lab import CHECKOUT
 
 SCRIPT = runpy.run_path(str(CHECKOUT / "assets" / "lesson_figures.py"))
 FIGURES = SCRIPT["figures"]()
-LESSONS = (14, 17, 18, 19, 20, 21, 22)
+LESSONS = (14, 17, 18, 19, 20, 21, 22, 23)
 LARGEST = 20_000  # bytes
 
 

@@ -126,8 +126,8 @@ FACTORS = """
 torch.linalg.svdvals(m) | torch.linalg.svd(m)[0].abs() | torch.linalg.svd(z)[2].abs() | torch.linalg.svd(z.T)[0].abs()
 (lambda u, s, v: (u * s * s) @ v)(*torch.linalg.svd(z, False)) | torch.linalg.eigvalsh(m + m.mH) | m.svd()[2].abs()
 (lambda u, s, v: (u * s.sqrt()) @ v)(*torch.linalg.svd(z.T, False)) | torch.linalg.eigh(m + m.mH)[1].abs()
-(lambda w, v: (v * w.exp()) @ v.mH)(*torch.linalg.eigh(m @ m.mH)) | (lambda q, r: q @ r * r.abs())(*torch.linalg.qr(m))
-torch.linalg.eigvalsh(m @ m.mH, 'U') | (lambda q, r: q @ r.exp())(*torch.linalg.qr(z.T)) | torch.linalg.qr(z)[0].abs()
+(lambda w, v: (v * w.sin()) @ v.mH)(*torch.linalg.eigh(m @ m.mH)) | (lambda q, r: q @ r * r.abs())(*torch.linalg.qr(m))
+torch.linalg.eigvalsh(m @ m.mH, 'U') | (lambda q, r: q @ r.sin())(*torch.linalg.qr(z.T)) | torch.linalg.qr(z)[0].abs()
 (lambda q, r: q.abs() @ r)(*torch.linalg.qr(z)) | torch.linalg.qr(m)[1].abs()
 torch.linalg.qr(z.T, 'complete')[0].abs() | torch.linalg.cholesky(m @ m.mH)
 torch.linalg.cholesky(m @ m.mH, upper=True) | torch.linalg.cholesky(m + m.mH)
@@ -146,7 +146,6 @@ torch.linalg.svd(m)[0] | torch.linalg.eigh(m + m.mH)[1] | torch.linalg.svd(z, Fa
 ABSENT = """
 torch.nan_to_num(z) | torch.logaddexp(z, y)
 """
-ROUNDING = "rounding of complex64"  # and complex128 is compared
 # Where both compute, or both refuse, and something else differs: why.
 DIFFERENT = {
     **dict.fromkeys(
@@ -174,12 +173,6 @@ torch.where(c, z, r) | r.sum(dtype=torch.complex128) | r.mean(dtype=torch.comple
 F.pad(z[None], (1, 1), mode='reflect') | F.pad(z[None], (1, 1), mode='replicate')
 """),
         "PyTorch's derivative of a derivative that depends on nothing requires grad",
-    ),
-    **dict.fromkeys(
-        entries("""
-z.norm(0.5) | z.pow(2).sum().abs() | (lambda u, s, v: (u * s * s) @ v)(*torch.linalg.svd(z, False))
-"""),
-        ROUNDING,
     ),
     "0 ** z": "powers of 0 are nan in other places",
     "F.cross_entropy(z, i[:2])": "PyTorch names another kernel, for a softmax along the last dimension",
@@ -248,7 +241,10 @@ def gradients(torch: Any, text: str, kind: str) -> list[Any]:
     if moving:
         whole = sum([(g * g.conj() * 0.5 + g * g * (0.3 - 0.2j)).sum().real for g in moving])
         if whole.requires_grad:
-            shown += [parts(torch, g) for g in torch.autograd.grad(whole, leaves, allow_unused=True)]
+            second = [parts(torch, g) for g in torch.autograd.grad(whole, leaves, allow_unused=True)]
+            if kind == "complex64":  # how these are rounded depends on the machine's linear algebra
+                second = [None if each is None else each[:2] for each in second]
+            shown += second
     return shown
 
 
@@ -257,14 +253,7 @@ ASKED = [(text, kind) for text in entries(TABLE) + entries(FACTORS) for kind in 
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        (text, kind)
-        for text, kind in ASKED
-        if text not in DIFFERENT or (DIFFERENT[text] == ROUNDING and kind == "complex128")
-    ],
-)
+@pytest.mark.parametrize(("text", "kind"), [(text, kind) for text, kind in ASKED if text not in DIFFERENT])
 def test_an_operation(torch: Any, text: str, kind: str) -> Any:
     return gradients(torch, text, kind)
 

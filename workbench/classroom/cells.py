@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..pictures.scene.metric import clean
-from .comparison import TOLERANCE, close, detached, read
+from .comparison import TOLERANCE, as_numbers, close, detached, read
 
 MARKED = "{}: {}"
 ALL_RIGHT = "every cell is right"
@@ -157,8 +157,8 @@ def _cell(x: float, y: float, wide: float, text: str, wrong: bool | None) -> str
     return f'{box}<text x="{middle:g}" y="{y + 20:g}" text-anchor="middle">{escape(text)}</text>'
 
 
-def _text(number: float) -> str:
-    return f"{float(number) + 0.0:.4g}"  # 0.0 takes the sign from a zero
+def _text(number: complex) -> str:
+    return f"{number + 0.0:.4g}"  # 0.0 takes the sign from a zero
 
 
 class Marked:
@@ -183,5 +183,5 @@ def marked(mine: Any, truth: Any, title: str = YOURS.format("gradient"), **given
     found, right = read(mine), read(truth)
     if not isinstance(found, np.ndarray) or not isinstance(right, np.ndarray) or found.shape != right.shape:
         raise ValueError(ONE_SHAPE)
-    before = [table(name, np.asarray(detached(each), dtype=np.float64), given=True) for name, each in given.items()]
+    before = [table(name, as_numbers(np.asarray(detached(each))), given=True) for name, each in given.items()]
     return Marked([each for each in [*before, table(title, found, ~close(found, right, TOLERANCE))] if each])

@@ -40,7 +40,7 @@ def compared(prediction: Any, truth: Any, tolerance: float) -> str:
             return EXPECTED.format(asked, kind_in_words(mine))
         differs = OTHER_WAY_ROUND if isinstance(right, bool) else ANOTHER_WORD
         return "Right." if _folded(mine) == _folded(right) else differs
-    if isinstance(mine, bool | str) or bool(mine.ndim) != bool(right.ndim):
+    if isinstance(mine, bool | str) or bool(mine.ndim) != bool(right.ndim) or is_complex(mine) > is_complex(right):
         return EXPECTED.format(asked, kind_in_words(mine))
     if mine.shape != right.shape:
         if is_shape and mine.ndim == 1:
@@ -65,7 +65,25 @@ def _numbers_compared(mine: np.ndarray, right: np.ndarray, tolerance: float) -> 
         return "Not yet: you got nan."
     if np.isnan(right):
         return "Not yet: you gave a number, but the result isn't one."
+    if is_complex(right):
+        return f"Not yet: {_parts_compared(mine, right, tolerance)}."
     return "Not yet: the sign is wrong." if mine * right < 0 else f"Not yet: yours is too {_side(mine, right)}."
+
+
+def _parts_compared(mine: np.ndarray, right: np.ndarray, tolerance: float) -> str:
+    """Describe which part of a complex number is wrong."""
+    names = ("real", "imaginary")
+    parts = [(mine.real, right.real), (mine.imag, right.imag)]
+    wrong = [name for name, pair in zip(names, parts, strict=True) if not close(*pair, tolerance)]
+    if len(wrong) != 1:
+        return "both parts are wrong"
+    one, other = parts[names.index(wrong[0])]
+    return f"the sign of the {wrong[0]} part is wrong" if one == -other else f"the {wrong[0]} part is wrong"
+
+
+def is_complex(array: np.ndarray) -> bool:
+    """Return True for an array of complex numbers."""
+    return array.dtype.kind == "c"
 
 
 def close(mine: np.ndarray, right: np.ndarray, tolerance: float) -> np.ndarray:
@@ -81,9 +99,14 @@ def read(value: Any) -> bool | str | np.ndarray:
     array = np.asarray(detached(value))
     if not array.ndim and array.dtype.kind in "Ub":
         return array.item()
-    if array.dtype.kind not in "biufO" or any(each is None for each in array.flat):
+    if array.dtype.kind not in "biufcO" or any(each is None for each in array.flat):
         raise TypeError
-    return array.astype(np.float64)
+    return as_numbers(array)
+
+
+def as_numbers(array: np.ndarray) -> np.ndarray:
+    """Return an array in double precision, real or complex."""
+    return array.astype(np.complex128 if is_complex(array) else np.float64)
 
 
 def detached(value: Any) -> Any:
@@ -104,7 +127,8 @@ def kind_in_words(value: Any) -> str:
         return "a word in quotes"
     if value.ndim > 1:
         return f"an array of shape {list(value.shape)}"
-    return f"a list of {value.size} number{'s' * (value.size != 1)}" if value.ndim else "a number"
+    number = "complex number" if is_complex(value) else "number"
+    return f"a list of {value.size} {number}{'s' * (value.size != 1)}" if value.ndim else f"a {number}"
 
 
 def oddity(value: Any) -> str:
@@ -114,8 +138,6 @@ def oddity(value: Any) -> str:
         return "a list with rows of different lengths" if len(lengths) > 1 else "a list of things that aren't numbers"
     if isinstance(value, int):
         return "a number too large to compare"
-    if isinstance(value, complex):
-        return "a complex number"
     return "a function" if callable(value) else f"a value of type {type(value).__name__}"
 
 

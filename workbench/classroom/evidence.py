@@ -18,7 +18,7 @@ import numpy as np
 import workbench as torch
 
 from .answer_errors import Raised, Unusable
-from .comparison import TOLERANCE, close, oddity
+from .comparison import TOLERANCE, as_numbers, close, is_complex, oddity
 from .time_limit import TookTooLong, time_limit
 
 SECONDS = 20  # that a probe may take
@@ -54,7 +54,8 @@ def evidence(probe: Callable[[Any], Any], answer: Any) -> Any:
 def alike(one: Any, other: Any) -> bool:
     """Return True if two results are the same: numbers up to rounding, errors by type and message."""
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
-        return one.shape == other.shape and bool(close(one, other, TOLERANCE).all())
+        same = one.shape == other.shape and is_complex(one) <= is_complex(other)
+        return same and bool(close(one, other, TOLERANCE).all())
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(alike(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
@@ -112,7 +113,7 @@ def plain(value: Any, depth: int = 0) -> Any:
         array = np.asarray(value)
     except Exception:  # its conversion is the learner's
         return Odd(oddity(value))
-    return array.astype(np.float64) if array.dtype.kind in "biuf" else Odd(oddity(value))
+    return as_numbers(array) if array.dtype.kind in "biufc" else Odd(oddity(value))
 
 
 def _own_line(error: BaseException, answer: Any) -> str | None:

@@ -116,5 +116,5 @@ def in_words(value: Any) -> str:
     if isinstance(value, list):
         text = f"[{', '.join(map(in_words, value))}]"
     else:
-        text = f"{value + 0.0:.{_DIGITS}g}" if isinstance(value, float) else repr(value)
+        text = f"{value + 0.0:.{_DIGITS}g}" if isinstance(value, float | complex) else repr(value)
     return text if len(text) <= _LONGEST else ""

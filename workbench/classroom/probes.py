@@ -17,7 +17,7 @@ import workbench as torch
 from .answer_errors import Unusable
 from .answer_kind import is_function
 from .cells import YOURS, Table, table
-from .comparison import TOLERANCE, close, detached
+from .comparison import TOLERANCE, as_numbers, close, detached
 from .evidence import alike, plain
 
 WRITTEN_INTO = "your code changed {} in place, but it's used elsewhere too"
@@ -26,7 +26,8 @@ YOUR_GRADIENT = "yours: gradient of {}"
 OTHER_SHAPE = ", of another shape"
 
 Probe = Callable[[Any], Any]
-_Case = Sequence[Any]  # the arguments of one call: floats and lists of floats become tensors, all else stays
+_Case = Sequence[Any]  # the arguments of one call: those that move become tensors, all else stays
+_MOVING = float | complex | list  # numbers and lists of numbers in double precision
 _ARRIVING = [2.0, -3.0, 5.0, -7.0, 11.0, 13.0, -17.0, 19.0, 23.0]  # no two sums of a few of these are alike
 
 
@@ -55,14 +56,14 @@ class Cases:
 
     def _given(self, case: _Case) -> tuple[Table, ...]:
         given = [(name, each) for name, each in zip(self.names, case, strict=bool(self.names)) if each is not None]
-        drawn = [table(name, np.asarray(detached(each), dtype=np.float64), given=True) for name, each in given]
+        drawn = [table(name, as_numbers(np.asarray(detached(each))), given=True) for name, each in given]
         return tuple(each for each in drawn if each)
 
     def _judged(self, aspect: str, mine: Any, wanted: Any, right: bool) -> tuple[Table, ...]:
         """Return the answer's own numbers, each marked as right or wrong."""
         several = isinstance(wanted, list) or bool(self.names)
         pairs = list(zip(mine, wanted, strict=False)) if several else [(mine, wanted)]
-        moving = [name for name, each in zip(self.names, self.cases[0], strict=False) if isinstance(each, float | list)]
+        moving = [name for name, each in zip(self.names, self.cases[0], strict=False) if isinstance(each, _MOVING)]
         drawn: list[Table | None] = []
         for n, (one, other) in enumerate(pairs):
             title = YOUR_GRADIENT.format(moving[n + 1]) if self.names else YOURS.format(aspect)
@@ -85,7 +86,7 @@ def _has_arrays(found: Any) -> bool:
 def results(*cases: _Case) -> Probe:
     """Make a probe that runs the answer on each case, and returns the results.
 
-    A case is a list of arguments. Floats and lists of floats become tensors. The other probes take the same cases.
+    A case is a list of arguments. Floats, complex numbers and lists of these become tensors. The other probes take the same cases.
     """
     return Cases(lambda answer, case: _call(answer, _leaves(case, False)), cases)
 
@@ -143,8 +144,10 @@ def _call(answer: Any, arguments: Sequence[Any]) -> Any:
 def _leaves(case: _Case, wanted: bool) -> list[Any]:
     made: list[Any] = []
     for each in case:
-        moves = isinstance(each, float | list)
-        made.append(torch.tensor(each, dtype=torch.float64, requires_grad=wanted) if moves else each)
+        if isinstance(each, _MOVING):
+            dtype = torch.complex128 if np.iscomplexobj(np.asarray(each)) else torch.float64
+            each = torch.tensor(each, dtype=dtype, requires_grad=wanted)
+        made.append(each)
     return made
 
 
@@ -160,7 +163,10 @@ def _gradients(answer: Any, arguments: list[Any]) -> list[Any]:
 
 
 def _weights(out: Any) -> Any:
-    return torch.tensor([2.0 + 0.5 * n for n in range(out.numel())], dtype=out.dtype).reshape(out.shape)
+    weights = [2.0 + 0.5 * n for n in range(out.numel())]
+    if out.is_complex():  # a conjugate that is forgotten shows
+        weights = [complex(each, n + 1) for n, each in enumerate(weights)]
+    return torch.tensor(weights, dtype=out.dtype).reshape(out.shape)
 
 
 def on_ctx(node: Any) -> int:
@@ -189,7 +195,7 @@ def _named(value: Any) -> str:
         return "None (is a return missing?)"
     if isinstance(value, bool):
         return "a boolean"
-    return "a number" if isinstance(value, int | float) else f"a value of type {type(value).__name__}"
+    return "a number" if isinstance(value, int | float | complex) else f"a value of type {type(value).__name__}"
 
 
 def _agrees(check: Callable[..., bool], answer: Any, case: _Case) -> bool:
@@ -242,12 +248,13 @@ def by_engine(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _moves(argument: Any) -> bool:
-    return isinstance(argument, torch.Tensor) and argument.is_floating_point()
+    return isinstance(argument, torch.Tensor) and (argument.is_floating_point() or argument.is_complex())
 
 
 def _arriving(function: Callable[..., Any], case: _Case) -> Any:
-    shape = function(*_leaves(case, False)).detach().numpy().shape
-    return np.resize(_ARRIVING, shape).tolist()
+    out = function(*_leaves(case, False)).detach().numpy()
+    arriving = np.resize(_ARRIVING, out.shape)
+    return (arriving + 1j * arriving[..., ::-1] if np.iscomplexobj(out) and out.ndim else arriving).tolist()
 
 
 def _backward_alone(answer: Any, case: _Case) -> list[Any]:
@@ -258,7 +265,7 @@ def _backward_alone(answer: Any, case: _Case) -> list[Any]:
         if isinstance(given, torch.Tensor) and not torch.equal(given, then):
             raise Unusable(WRITTEN_INTO.format(THE_GRADIENT if given is arguments[0] else "an argument"))
     gradients = list(found) if isinstance(found, list | tuple) else [found]
-    asked = sum(isinstance(each, float | list) for each in case[1:])
+    asked = sum(isinstance(each, _MOVING) for each in case[1:])
     if len(gradients) != asked:
         expected = "one gradient" if asked == 1 else f"{asked} gradients"
         raise Unusable(f"your code returned {len(gradients)} instead of {expected}")

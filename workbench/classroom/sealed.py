@@ -16,6 +16,7 @@ import numpy as np
 
 from .answer_errors import Raised
 from .answer_kind import AnswerKind
+from .comparison import is_complex
 from .evidence import Odd
 from .judging import Exercise, Misconception
 from .probes import Probe
@@ -110,7 +111,8 @@ def written(found: Any) -> Any:
         Unrecordable: if it can't be converted; the text says what it is.
     """
     if isinstance(found, np.ndarray):
-        return ["array", list(found.shape), found.ravel().tolist()]
+        kind = "complex array" if is_complex(found) else "array"
+        return [kind, list(found.shape), found.ravel().view(np.float64).tolist()]
     if isinstance(found, list):
         return ["list", [written(each) for each in found]]
     if isinstance(found, dict):
@@ -132,6 +134,9 @@ def read(found: Any) -> Any:
     if kind == "array":
         shape, numbers = parts
         return np.array(numbers, dtype=np.float64).reshape(shape)
+    if kind == "complex array":
+        shape, numbers = parts
+        return np.array(numbers, dtype=np.float64).view(np.complex128).reshape(shape)
     if kind == "list":
         return [read(each) for each in parts[0]]
     if kind == "dict":
