@@ -99,11 +99,33 @@ def test_a_lesson_that_nobody_could_check_is_not_released(kind: str, capsys: pyt
     )
     Path("cube.exercises.py").write_text("1 / 0")
     assert main(["release", "cube.ipynb", f"--{kind}", "out"]) == 1
-    said = "workbench: cannot read cube.exercises.py: ZeroDivisionError: division by zero.\n"
+    said = "workbench: cannot read cube.exercises.py: ZeroDivisionError: division by zero (cube.exercises.py, line 1).\n"
     assert capsys.readouterr().err == said and not Path("out").exists()
     Path("cube.exercises.py").write_bytes(b"# -*- coding: latin-1 -*-\n# \xe9\n")
     assert main(["release", "cube.ipynb", f"--{kind}", "out"]) == 1
     assert capsys.readouterr().err == "workbench: cannot read cube.exercises.py: it isn't UTF-8.\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("solution=12", "solution=12, points=0", "The exercise 'slope-of-a-cube' has 0 points."),
+        ("solution=12", "solution=abs", "' of 'slope-of-a-cube' shows a value, but its right answer is a function."),
+        (", 8)", ", 12)", "' of 'slope-of-a-cube' gets all points, so it isn't a mistake for the probes."),
+        (", 8)", ", 8), Misconception('again', 'the same', 8)", "' and 'again' of 'slope-of-a-cube' look alike to every"),
+    ],
+    ids=["no points", "another kind", "right", "alike"],
+)
+def test_an_exercise_that_would_judge_wrongly_is_not_released(
+    old: str, new: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert old in FILE
+    Path("cube.exercises.py").write_text(text := FILE.replace(old, new))
+    assert main(["release", "cube.ipynb", "--student", "out"]) == 1
+    line = text[: text.index('"slope-of-a-cube"')].count("\n") + 1
+    told = capsys.readouterr().err
+    assert told.startswith(f"workbench: cube.exercises.py, line {line}: The ") and said in told
+    assert not Path("out").exists()
 
 
 def test_a_lesson_whose_own_solution_earns_nothing_is_not_released(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
+from traceback import extract_tb
 
 import nbformat
 from nbformat import NotebookNode
@@ -74,6 +75,8 @@ def _one_line_errors(file: Path) -> Iterator[None]:
         raise CommandError(errors.NOT_SEALED.format(file, error)) from None
     except Exception as error:  # whatever an author can write
         why = f"{type(error).__name__}: {error}".rstrip(".")
+        own = [frame for frame in extract_tb(error.__traceback__) if Path(frame.filename).name == file.name]
+        why += errors.IN_LINE.format(file.name, own[-1].lineno) if own else ""
         raise CommandError(errors.NOT_READ.format(file, why)) from None
 
 

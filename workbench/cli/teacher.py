@@ -17,6 +17,7 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
+from workbench.classroom.authoring import fault_of, line_of
 from workbench.classroom.checks import ANSWER, HOOK
 from workbench.classroom.handout import (
     LATER,
@@ -37,6 +38,7 @@ from workbench.classroom.handout import (
     unsolved,
 )
 from workbench.classroom.registry import file_of
+from workbench.classroom.sealed import Sealed
 from workbench.cli import errors
 from workbench.cli.errors import CommandError, check_loopback
 from workbench.cli.grading import ran
@@ -99,6 +101,9 @@ def _copied(path: Path, kind: str) -> str:
         wrong = errors.UNREGISTERED.format(path, " and ".join(map(repr, names)), file)
         here = [repr(name) for name in names if name in registered_in_cells(notebook)]
         raise CommandError(f"{wrong} {errors.MOVE_TO_FILE.format(' and '.join(here), file)}" if here else wrong)
+    for each in known.values():
+        if not isinstance(each, Sealed) and (fault := fault_of(each)):
+            raise CommandError(f"{file}, line {line_of(each.name, text_of(file_of(path)))}: {fault}")
     return f"{nbformat.writes(made)}\n"
 
 
