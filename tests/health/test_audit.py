@@ -441,6 +441,7 @@ def test_what_may_be_intended_is_asked(torch: Any, name: str) -> None:
 
 PAGE = CHECKOUT / "assets" / "docs" / "reference" / "audit.md"
 OTHER_OUTCOMES = {
+    "large numbers": "question",
     "shapes and dtypes": "note",
     "only what is needed": "note",
     "inputs written later": "question",

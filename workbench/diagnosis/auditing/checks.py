@@ -44,6 +44,7 @@ CHECKS: dict[str, Callable[[Case], Seen]] = {
     "empty and 0-d inputs": sizes.other_sizes,
     "other batch sizes": sizes.batch_sizes,
     "many rows": sizes.many_rows,
+    "large numbers": sizes.large_numbers,
     "jvp": derivatives.declares_jvp,
     "vmap": derivatives.declares_vmap,
 }

@@ -1,4 +1,4 @@
-"""Inputs of other sizes: a single number, none at all, many rows."""
+"""Inputs of other sizes: a single number, none at all, many rows, and large numbers."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from .comparing import PASS, NotApplicable, Seen, apart, failed, in_a_line, show
 from .derivatives import derivative
 
 _MANY = 1 << 14  # elements of an input with many rows
+_LARGE = 100.0  # times the given inputs: `exp` of that overflows in float32
 
 
 def other_sizes(case: Case) -> Seen:
@@ -169,3 +170,29 @@ def _is_by_row(case: Case, one: _Rows, several: _Rows, times: int) -> bool:
 
 def _repeated(case: Case, each: Any, times: int) -> Any:
     return case.engine.cat([each] * times) if each.ndim else each
+
+
+def large_numbers(case: Case) -> Seen:
+    """Give inputs a hundred times as large: a gradient of nan for a result that isn't nan divides two infinities."""
+    leaves = case.leaves()
+    for i in case.wanted:
+        leaves[i] = (leaves[i].detach() * _LARGE).requires_grad_(True)
+    try:
+        outputs = case.differentiable(case.run(leaves))
+        grads = case.gradients(outputs, leaves, case.seeds(outputs))
+    except Exception as error:
+        raise NotApplicable("it refuses larger inputs") from error
+    if any(bool(each.isnan().any()) for each in outputs):
+        raise NotApplicable("its result for larger inputs is nan")
+    for place, grad in zip(case.wanted, grads, strict=True):
+        lost = int(grad.isnan().sum().item())
+        if lost:
+            ends = "infinite" if any(bool(each.isinf().any()) for each in outputs) else "finite"
+            return (
+                "question",
+                f"For inputs 100 times as large, the result is {ends} and the gradient of {case.name(place)} is nan in "
+                f"{lost} of {grad.numel()} entries. Is it never given such inputs?",
+                "Subtract the largest before `exp`, or rewrite the quotient so that neither part overflows.",
+                "backward",
+            )
+    return PASS
