@@ -99,7 +99,9 @@ def test_a_lesson_that_nobody_could_check_is_not_released(kind: str, capsys: pyt
     )
     Path("cube.exercises.py").write_text("1 / 0")
     assert main(["release", "cube.ipynb", f"--{kind}", "out"]) == 1
-    said = "workbench: cannot read cube.exercises.py: ZeroDivisionError: division by zero (cube.exercises.py, line 1).\n"
+    said = (
+        "workbench: cannot read cube.exercises.py: ZeroDivisionError: division by zero (cube.exercises.py, line 1).\n"
+    )
     assert capsys.readouterr().err == said and not Path("out").exists()
     Path("cube.exercises.py").write_bytes(b"# -*- coding: latin-1 -*-\n# \xe9\n")
     assert main(["release", "cube.ipynb", f"--{kind}", "out"]) == 1
@@ -112,7 +114,11 @@ def test_a_lesson_that_nobody_could_check_is_not_released(kind: str, capsys: pyt
         ("solution=12", "solution=12, points=0", "The exercise 'slope-of-a-cube' has 0 points."),
         ("solution=12", "solution=abs", "' of 'slope-of-a-cube' shows a value, but its right answer is a function."),
         (", 8)", ", 12)", "' of 'slope-of-a-cube' gets all points, so it isn't a mistake for the probes."),
-        (", 8)", ", 8), Misconception('again', 'the same', 8)", "' and 'again' of 'slope-of-a-cube' look alike to every"),
+        (
+            ", 8)",
+            ", 8), Misconception('again', 'the same', 8)",
+            "' and 'again' of 'slope-of-a-cube' look alike to every",
+        ),
     ],
     ids=["no points", "another kind", "right", "alike"],
 )

@@ -73,7 +73,7 @@ def _numbers_compared(mine: np.ndarray, right: np.ndarray, tolerance: float) -> 
 def _parts_compared(mine: np.ndarray, right: np.ndarray, tolerance: float) -> str:
     """Describe which part of a complex number is wrong."""
     names = ("real", "imaginary")
-    parts = [(mine.real, right.real), (mine.imag, right.imag)]
+    parts = [(part(mine), part(right)) for part in (np.real, np.imag)]
     wrong = [name for name, pair in zip(names, parts, strict=True) if not close(*pair, tolerance)]
     if len(wrong) != 1:
         return "both parts are wrong"

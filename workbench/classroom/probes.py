@@ -86,7 +86,8 @@ def _has_arrays(found: Any) -> bool:
 def results(*cases: _Case) -> Probe:
     """Make a probe that runs the answer on each case, and returns the results.
 
-    A case is a list of arguments. Floats, complex numbers and lists of these become tensors. The other probes take the same cases.
+    A case is a list of arguments. Floats, complex numbers and lists of these become tensors. The other probes take the
+    same cases.
     """
     return Cases(lambda answer, case: _call(answer, _leaves(case, False)), cases)
 
