@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from itertools import combinations
-from typing import Any
 
-from .answer_errors import Raised, is_result
+from .answer_errors import Raised
 from .answer_kind import kind_of
 from .evidence import alike
 from .judging import Exercise
@@ -25,16 +24,15 @@ def fault_of(exercise: Exercise) -> str:
     if exercise.points <= 0:
         return NO_POINTS.format(exercise.name, exercise.points)
     asked = kind_of(exercise.solution)
-    expected = exercise.found_in(exercise.solution)
-    shown: list[tuple[str, dict[str, Any]]] = []
     for each in exercise.misconceptions:
         for answer in each.answers:
             if kind_of(answer) != asked:
                 return OTHER_KIND.format(each.name, exercise.name, kind_of(answer), asked)
-            found = exercise.found_in(answer)
-            if all(is_result(one) and alike(one, expected[aspect]) for aspect, one in found.items()):
-                return IS_RIGHT.format(each.name, exercise.name)
-            shown.append((each.name, found))
+    every = zip(exercise.misconceptions, exercise._shown, strict=True)
+    shown = [(each.name, found) for each, outcomes in every for found in outcomes]
+    for name, found in shown:
+        if exercise.right_in(found) == found.keys():
+            return IS_RIGHT.format(name, exercise.name)
     for (one, found), (other, also) in combinations(shown, 2):
         if one != other and alike(found, also) and not any(isinstance(each, Raised) for each in found.values()):
             return SAME.format(one, other, exercise.name)

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.complex_tensor import is_complex
+
 EXPECTED = "Expected {}, got {}."
 NO_PREDICTION = "No prediction yet: replace {} with your {}, then rerun from that cell."
 NOT_THAT = "Not yet. (Did you run all the cells above?)"
@@ -79,11 +81,6 @@ def _parts_compared(mine: np.ndarray, right: np.ndarray, tolerance: float) -> st
         return "both parts are wrong"
     one, other = parts[names.index(wrong[0])]
     return f"the sign of the {wrong[0]} part is wrong" if one == -other else f"the {wrong[0]} part is wrong"
-
-
-def is_complex(array: np.ndarray) -> bool:
-    """Return True for an array of complex numbers."""
-    return array.dtype.kind == "c"
 
 
 def close(mine: np.ndarray, right: np.ndarray, tolerance: float) -> np.ndarray:

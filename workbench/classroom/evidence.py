@@ -17,8 +17,9 @@ import numpy as np
 
 import workbench as torch
 
+from ..autograd.complex_tensor import is_complex
 from .answer_errors import Raised, Unusable
-from .comparison import TOLERANCE, as_numbers, close, is_complex, oddity
+from .comparison import TOLERANCE, as_numbers, close, oddity
 from .time_limit import TookTooLong, time_limit
 
 SECONDS = 20  # that a probe may take

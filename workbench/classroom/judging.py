@@ -124,7 +124,7 @@ class Exercise:
         if asked.is_function and not is_function(answer):
             return self._wrong(NOT_A_FUNCTION)
         found = self.found_in(answer)
-        right = {aspect for aspect, one in found.items() if is_result(one) and alike(one, self._expected[aspect])}
+        right = self.right_in(found)
         if len(right) == len(found):
             said = f"Right. ({counted(self.points)})"
             return Verdict(self.name, self.points, self.points, said, tables=self._tables(found, right))
@@ -165,6 +165,10 @@ class Exercise:
             is_stopped = any(isinstance(each, Raised) and each.text == STOPPED for each in found.values())
             found[aspect] = Raised(Unusable.__name__, STOPPED) if is_stopped else evidence(probe, answer)
         return found
+
+    def right_in(self, found: Mapping[str, Any]) -> set[str]:
+        """Return the probes that gave what they give for the solution."""
+        return {aspect for aspect, one in found.items() if is_result(one) and alike(one, self._expected[aspect])}
 
     def _hint(self, found: dict[str, Any], right: set[str]) -> str:
         """Return the hint for the first thing that is wrong in an answer."""

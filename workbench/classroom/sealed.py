@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.complex_tensor import is_complex
 from .answer_errors import Raised
 from .answer_kind import AnswerKind
-from .comparison import is_complex
 from .evidence import Odd
 from .judging import Exercise, Misconception
 from .probes import Probe
@@ -26,6 +26,7 @@ NO_SOLUTION = (
     "compare answers with. The teacher's file has the solution."
 )
 NOT_AS_SEALED = "The exercise {!r} has changed since its file was sealed. Get the file again from where it came."
+_ARRAYS = {"array": np.float64, "complex array": np.complex128}  # how a file names an array, and its dtype
 
 
 class Unrecordable(ValueError):
@@ -111,7 +112,7 @@ def written(found: Any) -> Any:
         Unrecordable: if it can't be converted; the text says what it is.
     """
     if isinstance(found, np.ndarray):
-        kind = "complex array" if is_complex(found) else "array"
+        kind = "complex array" if is_complex(found) else "array"  # of `_ARRAYS`
         return [kind, list(found.shape), found.ravel().view(np.float64).tolist()]
     if isinstance(found, list):
         return ["list", [written(each) for each in found]]
@@ -131,12 +132,9 @@ def read(found: Any) -> Any:
     if not isinstance(found, list):
         return found
     kind, *parts = found
-    if kind == "array":
+    if kind in _ARRAYS:
         shape, numbers = parts
-        return np.array(numbers, dtype=np.float64).reshape(shape)
-    if kind == "complex array":
-        shape, numbers = parts
-        return np.array(numbers, dtype=np.float64).view(np.complex128).reshape(shape)
+        return np.array(numbers, dtype=np.float64).view(_ARRAYS[kind]).reshape(shape)
     if kind == "list":
         return [read(each) for each in parts[0]]
     if kind == "dict":

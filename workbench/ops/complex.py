@@ -25,7 +25,7 @@ from .powers import _pow_base
 
 
 def own(name: str, signature: str, forward: Any, node: str = "", **options: Any) -> Any:
-    """Declare the op that runs in place of `name` where a tensor is complex, or that only these have."""
+    """Declare an op for complex tensors: it replaces `name` for them, or only they have it."""
     made = OWN[name] = define(signature, forward, node=node, **options).op
     del (SEVERAL if made.several else REGISTRY)[made.name]  # which list what runs on real numbers
     return made

@@ -7,7 +7,7 @@ an op that is holomorphic (differentiable as a function of complex numbers), it 
 
 that is, the formula for real numbers between two conjugations; an input that is real gets the real part. `HOLOMORPHIC`
 lists these ops; linear ones are among them, whose formulas read nothing, so that the conjugations cancel. An op of
-another kind has its formula as PyTorch writes it, in `ops/complex.py`, and runs in place of the op for real numbers.
+another kind has a second declaration, for complex numbers, in `ops/complex.py`, with the formula that PyTorch uses.
 All others refuse complex numbers in PyTorch's words.
 
 Before the first complex tensor of a program exists, nothing here runs; after that, dispatch asks once per call.
@@ -100,7 +100,7 @@ REFUSED = {
 }
 # Those that PyTorch computes for complex numbers and the workbench does not (yet).
 MISSING = frozenset("nan_to_num logaddexp uniform normal".split())
-OWN: dict[str, Any] = {}  # by name, the op that runs in place of another one
+OWN: dict[str, Any] = {}  # the ops that replace others for complex tensors, by the others' names
 
 
 def only_real(said: str, *tensors: Tensor) -> None:
